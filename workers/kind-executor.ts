@@ -139,7 +139,7 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
   return {
     dispatchLimits: {
       batchSize: Math.min(BATCH_SIZE, handler.concurrency * TURNS_OF_A_BATCH),
-      perWorker: handler.concurrency * TURNS_OF_A_WINDOW,
+      perWorker: (handler.atOnce ?? handler.concurrency) * TURNS_OF_A_WINDOW,
     },
     offer: limits.offer,
     withdraw: limits.withdraw,

@@ -15,6 +15,9 @@ export async function recordedSteps(db: Db, run: ClaimedJob): Promise<RecordedSt
   return run.fence === FIRST_FENCE ? [] : readSteps(db, run)
 }
 
+/** In SQL: whether a run of table `runs` has recorded no step. A job that only waited in lost batches has a higher fence than the first, too. */
+export const NOTHING_RECORDED = '(select 1 from steps where run = runs.id limit 1) is null'
+
 async function readSteps(db: Db, run: ClaimedJob): Promise<RecordedStep[]> {
   const { rows } = await db.query<RecordedStep>({
     name: 'recorded-steps',

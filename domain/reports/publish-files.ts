@@ -2,7 +2,7 @@ import type { Db, Tx } from '../../store/connect.ts'
 import { type PublishedFile, publishExports } from '../exports/finish.ts'
 import type { ExportSource } from '../exports/parts.ts'
 import { type ClaimedJob, lockFences } from '../jobs/job.ts'
-import { finishRuns } from '../jobs/record.ts'
+import { finishRuns, NOTHING_RECORDED } from '../jobs/record.ts'
 import { jobKindOf } from '../jobs/workflow-run.ts'
 import { createDeliveries } from './delivery-runs.ts'
 import { FILE_WORKFLOW, lockReportRuns, outcomeOf, type RunKey } from './run.ts'
@@ -40,14 +40,14 @@ export type NewFile = { run: string; file: string; isStale: boolean; source: Exp
 
 type Row = Omit<ExportSource, 'platforms' | 'updatedFrom' | 'membersOf'> & { number: number; run: string; file: string; isStale: boolean }
 
-/** What the runs of these claims are to write. Null: another run has begun the file, or it is gone. */
+/** What the runs of these claims are to write. Null: the file is begun or gone. */
 export async function loadNewFiles(db: Db, claimed: readonly Claimed[]): Promise<(NewFile | null)[]> {
   const { rows } = await db.query<Row>({
     name: 'load-new-report-files',
     text: `select w.id as number, r.id as run, x.*,
              (select 1 from stale_users s where s.environment = w.environment limit 1) is not null as "isStale"
            from unnest($1::bigint[]) c(id)
-             cross join lateral (select id, environment, subject from runs where id = c.id limit 1) w
+             cross join lateral (select id, environment, subject from runs where id = c.id and ${NOTHING_RECORDED} limit 1) w
              cross join lateral (select id, export_id from report_runs where environment = w.environment and id = w.subject limit 1) r
              cross join lateral (
                select id as file, environment, type, format, compression, formula_guard as "formulaGuard", include, window_from::text as "windowFrom",

@@ -1,21 +1,21 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import { type ClaimedJob, lockFences } from '../jobs/job.ts'
-import { finishRuns } from '../jobs/record.ts'
+import { finishRuns, NOTHING_RECORDED } from '../jobs/record.ts'
 import type { RunSubject } from '../jobs/workflow-run.ts'
 import { type LoadedDelivery, loadDeliveries } from './load-delivery.ts'
 import { type SettledDelivery, settleDestinations } from './settle.ts'
 
 type Claimed = Pick<ClaimedJob, 'id' | 'fence'>
 
-/** A delivery that is claimed for the first time. */
+/** A delivery of which no attempt is recorded. */
 export type NewDelivery = { subject: string; loaded: LoadedDelivery }
 
-/** What the runs of these claims deliver. Null: the run of the report is gone. */
+/** What the runs of these claims deliver. Null: attempts are recorded, or the run of the report is gone. */
 export async function loadNewDeliveries(db: Db, claimed: readonly Claimed[]): Promise<(NewDelivery | null)[]> {
   const { rows } = await db.query<RunSubject & { number: number }>({
-    name: 'subjects-of-runs',
+    name: 'subjects-of-new-runs',
     text: `select w.* from unnest($1::bigint[]) c(id)
-             cross join lateral (select id as number, environment, subject from runs where id = c.id limit 1) w`,
+             cross join lateral (select id as number, environment, subject from runs where id = c.id and ${NOTHING_RECORDED} limit 1) w`,
     values: [claimed.map(({ id }) => id)],
   })
   const loaded = await loadDeliveries(db, rows)

@@ -9,6 +9,7 @@ import { writeBehind } from './write-behind.ts'
 
 /** Bytes of one write: each write costs a system call, and the database sends pieces of a few kilobytes. */
 const WRITE_BYTES = 256 * 1024
+const SPARE_BUFFERS = 4
 
 /**
  * Files below `folder`: a file is a folder that contains its parts. Everything fails with code EIO while the folder does not have its
@@ -21,6 +22,7 @@ export function diskStorage(folder: string, mark: string): FileStorage {
   }
 
   const syncs = writeBehind()
+  const spare: Buffer[] = []
   const partsOf = (file: string): Promise<string[]> =>
     readdir(path(file)).catch(error => {
       if (error.code === 'ENOENT') return []
@@ -44,9 +46,9 @@ export function diskStorage(folder: string, mark: string): FileStorage {
         if (error.code !== 'EEXIST') throw error
       })
       const handle = await open(path(file, name), 'w', 0o600)
+      // A new buffer would stay in memory until the next garbage collection.
+      const buffer = spare.pop() ?? Buffer.allocUnsafeSlow(WRITE_BYTES)
       try {
-        // One buffer for the whole part: a new buffer for each write would stay in memory until the next garbage collection.
-        const buffer = Buffer.allocUnsafeSlow(WRITE_BYTES)
         const durable = syncs(handle)
         let bytes = 0
         let filled = 0
@@ -73,6 +75,7 @@ export function diskStorage(folder: string, mark: string): FileStorage {
         return { bytes }
       } finally {
         await handle.close()
+        if (spare.length < SPARE_BUFFERS) spare.push(buffer)
       }
     },
 

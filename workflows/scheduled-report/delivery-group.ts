@@ -1,4 +1,3 @@
-import { FIRST_FENCE } from '../../domain/jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../../domain/jobs/job.ts'
 import { jobKindOf } from '../../domain/jobs/workflow-run.ts'
 import { type EndedDelivery, loadNewDeliveries, recordEnded } from '../../domain/reports/record-delivered.ts'
@@ -62,7 +61,7 @@ function handlerOf({ planned, ...deps }: DeliveryGroupDeps, workflow: typeof DEL
   return {
     ...byItself,
     async handle(claimed, signals) {
-      const begun = claimed.fence === FIRST_FENCE && !claimed.hasLapsed ? await first(claimed, signals) : null
+      const begun = claimed.hasLapsed ? null : await first(claimed, signals)
       if (begun === null) return byItself.handle(claimed, signals)
       if (begun.is === 'over') return begun.outcome
       return workflowHandler(reportDelivery(workflow, begun.attempt), deps).handle(claimed, signals)

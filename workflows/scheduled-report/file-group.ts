@@ -61,6 +61,8 @@ export function reportFiles({ copying, planned, starts, storage, partRows, ...de
     const whole = { after: firstBound(source), upto: lastBound(source), isFirst: true, isLast: true, isContinued: false }
     const written = await runEffect(policies.step.attemptLimitMs, [signals.lease, signals.halt], async signal => {
       const part = await writePart({ pool: copying, storage, job: source, file, name: `1.${claimed.fence}`, ...whole, hash, signal })
+      // An execution that was lost may have left its part.
+      if (claimed.fence > FIRST_FENCE) await storage.keepOnly(file, [part.name])
       await requireStored(storage, file, [part])
       return part
     })
@@ -92,10 +94,11 @@ export function reportFiles({ copying, planned, starts, storage, partRows, ...de
 
   return {
     ...byItself,
+    atOnce: AT_ONCE,
     async handle(claimed, signals) {
       await starts.over()
-      const isNew = claimed.fence === FIRST_FENCE && !claimed.hasLapsed
-      return (isNew && (await withOthers(claimed, signals))) || turns(claimed.environment, () => byItself.handle(claimed, signals))
+      const outcome = claimed.hasLapsed ? null : await withOthers(claimed, signals)
+      return outcome ?? turns(claimed.environment, () => byItself.handle(claimed, signals))
     },
   }
 }
