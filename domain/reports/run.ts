@@ -78,9 +78,9 @@ export const lockReportRun = async (tx: Tx, environment: Environment, id: string
 
 const inOrder = (a: RunKey, b: RunKey) => a.environment - b.environment || (a.id < b.id ? -1 : 1)
 
-/** The runs that retention has not deleted, locked in order until the transaction ends. */
+/** The runs that retention has not deleted, each once, locked in order until the transaction ends. */
 export async function lockReportRuns(tx: Tx, runs: readonly RunKey[]): Promise<LockedRun[]> {
-  const keys = runs.toSorted(inOrder)
+  const keys = [...new Map(runs.map(run => [`${run.environment} ${run.id}`, run])).values()].toSorted(inOrder)
   const { rows } = await tx.query<LockedRun>({
     name: 'lock-report-runs',
     text: `select r.* from unnest($1::int[], $2::text[]) k(environment, id) cross join lateral (
