@@ -50,13 +50,14 @@ async function work(writePart: FileStorage['writePart'] = api.storage.writePart)
 }
 
 /** Reports of one sandbox whose first slot is due; each has two rows. */
-async function stage(count: number, fields: Record<string, unknown> = {}) {
+async function stage(count: number, fields: Record<string, unknown> = {}, destinations = 1) {
   const project = await api.newProject()
   const environment = project.sandboxEnvironment
   const box = sandbox(api, project.sandbox)
-  const target = await webhookTo(api, sink.url, environment)
+  const targets: string[] = []
+  for (let n = 0; n < destinations; n++) targets.push(await webhookTo(api, sink.url, environment))
   const reports: Shown[] = []
-  for (let n = 0; n < count; n++) reports.push(await box.create([target], fields))
+  for (let n = 0; n < count; n++) reports.push(await box.create(targets, fields))
   await box.good('POST', '/v4/events', { events: [item(), item()] })
   await api.pool.query(
     `update environments set clock_offset = clock_offset + interval '1 second' + (
@@ -73,7 +74,7 @@ async function stage(count: number, fields: Record<string, unknown> = {}) {
         [environment],
       )
     ).rows.map(({ step }) => step)
-  return { box, project, environment, target, reports, runs, steps }
+  return { box, environment, reports, runs, steps }
 }
 const FILE_STEPS = ['begin', 'edge-1', 'export', 'part-1', 'publish', 'schedule-deliveries', 'verify'].map(name => `report-file ${name}`)
 
@@ -138,6 +139,16 @@ test('a delivery that fails is tried again by itself, counted from the attempt t
   expect(open.length).toBeLessThanOrEqual(1)
   expect(sink.arrived).toHaveLength(13)
   expect(await steps()).toEqual(['report-delivery deliver'])
+})
+
+test('the deliveries of one run that are recorded together all count, and the last one ends the run', async () => {
+  const { runs } = await stage(6, {}, 4)
+  await work()
+  for (const run of await runs()) {
+    expect(run.outcome).toBe('delivered')
+    expect(run.destinations.map(({ status, attempts }: Shown) => [status, attempts])).toEqual(Array(4).fill(['delivered', 1]))
+  }
+  expect(sink.arrived).toHaveLength(24)
 })
 
 test('a report that is deleted while its file is written publishes nothing, and the files beside it are delivered', async () => {
