@@ -24,6 +24,8 @@ export type FileDeps = WorkflowDeps & Pick<ExportDeps, 'storage' | 'partRows'> &
 
 /** Files that are written at the same time: each takes a connection, a core of Postgres and a core of this process. */
 const AT_ONCE = 4
+/** At 50 files a second, half of the time that the lease of a batch lasts. */
+const DISPATCHED = 256
 /** What one environment may use of the turns that the others leave. */
 const SHARE = 1 / 2
 /** Files that one transaction publishes. */
@@ -94,7 +96,7 @@ export function reportFiles({ copying, planned, starts, storage, partRows, ...de
 
   return {
     ...byItself,
-    atOnce: AT_ONCE,
+    dispatched: DISPATCHED,
     async handle(claimed, signals) {
       await starts.over()
       const outcome = claimed.hasLapsed ? null : await withOthers(claimed, signals)
