@@ -68,7 +68,7 @@ const loadedOf = (row: Row): LoadedDelivery => {
 }
 
 /** By delivery, in order. Null: retention has deleted the run. */
-export async function loadDeliveries(db: Db, deliveries: readonly RunSubject[]): Promise<(LoadedDelivery | null)[]> {
+export async function loadReportDeliveries(db: Db, deliveries: readonly RunSubject[]): Promise<(LoadedDelivery | null)[]> {
   const keys = deliveries.map(({ subject }) => deliveryOf(subject))
   const { rows } = await db.query<Row>({
     name: 'load-report-deliveries',

@@ -36,12 +36,12 @@ type Claimed = Pick<ClaimedJob, 'id' | 'fence'>
 const KIND = jobKindOf(FILE_WORKFLOW)
 
 /** The file of a report's run that nobody has begun, and what it is made from. `isStale`: users of the environment are marked. */
-export type NewFile = { run: string; file: string; isStale: boolean; source: ExportSource }
+export type NewReportFile = { run: string; file: string; isStale: boolean; source: ExportSource }
 
 type Row = Omit<ExportSource, 'platforms' | 'updatedFrom' | 'membersOf'> & { number: number; run: string; file: string; isStale: boolean }
 
 /** What the runs of these claims are to write. Null: the file is begun or gone. */
-export async function loadNewFiles(db: Db, claimed: readonly Claimed[]): Promise<(NewFile | null)[]> {
+export async function loadNewFiles(db: Db, claimed: readonly Claimed[]): Promise<(NewReportFile | null)[]> {
   const { rows } = await db.query<Row>({
     name: 'load-new-report-files',
     text: `select w.id as number, r.id as run, x.*,

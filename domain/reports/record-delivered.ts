@@ -2,23 +2,23 @@ import type { Db, Tx } from '../../store/connect.ts'
 import { type ClaimedJob, lockFences } from '../jobs/job.ts'
 import { finishRuns, NOTHING_RECORDED } from '../jobs/record.ts'
 import type { RunSubject } from '../jobs/workflow-run.ts'
-import { type LoadedDelivery, loadDeliveries } from './load-delivery.ts'
+import { type LoadedDelivery, loadReportDeliveries } from './load-delivery.ts'
 import { type SettledDelivery, settleDestinations } from './settle.ts'
 
 type Claimed = Pick<ClaimedJob, 'id' | 'fence'>
 
 /** A delivery of which no attempt is recorded. */
-export type NewDelivery = { subject: string; loaded: LoadedDelivery }
+export type NewReportDelivery = { subject: string; loaded: LoadedDelivery }
 
 /** What the runs of these claims deliver. Null: attempts are recorded, or the run of the report is gone. */
-export async function loadNewDeliveries(db: Db, claimed: readonly Claimed[]): Promise<(NewDelivery | null)[]> {
+export async function loadNewDeliveries(db: Db, claimed: readonly Claimed[]): Promise<(NewReportDelivery | null)[]> {
   const { rows } = await db.query<RunSubject & { number: number }>({
     name: 'subjects-of-new-runs',
     text: `select w.* from unnest($1::bigint[]) c(id)
              cross join lateral (select id as number, environment, subject from runs where id = c.id and ${NOTHING_RECORDED} limit 1) w`,
     values: [claimed.map(({ id }) => id)],
   })
-  const loaded = await loadDeliveries(db, rows)
+  const loaded = await loadReportDeliveries(db, rows)
   const byNumber = new Map(rows.map(({ number, subject }, i) => [number, loaded[i] && { subject, loaded: loaded[i] }]))
   return claimed.map(({ id }) => byNumber.get(id) ?? null)
 }

@@ -1,6 +1,6 @@
 import { apiTime, type Tx } from '../../store/connect.ts'
 import { type Environment, nowIn } from '../environment.ts'
-import { type Delivery, type LockedRun, lockReportRun, lockReportRuns, outcomeOf, type RunDestination } from './run.ts'
+import { type Delivery, type LockedReportRun, lockReportRun, lockReportRuns, outcomeOf, type RunDestination } from './run.ts'
 import { isoOf } from './slot-job.ts'
 
 /** The final state of one destination; or the attempts so far, the error of the last one, and the seconds until the next one. */
@@ -64,7 +64,7 @@ const endedOf = (destination: RunDestination): RunDestination =>
 /** Writes the destinations of locked runs. A run of which no destination is pending ends with their outcome. */
 export async function writeDestinations(
   tx: Tx,
-  runs: readonly Pick<LockedRun, 'environment' | 'id' | 'destinations' | 'rows'>[],
+  runs: readonly Pick<LockedReportRun, 'environment' | 'id' | 'destinations' | 'rows'>[],
 ): Promise<void> {
   if (runs.length === 0) return
   const ended = runs.map(({ destinations, rows }) => outcomeOf(destinations, rows))

@@ -3,7 +3,7 @@ import { downloadUrl } from '../../domain/exports/export.ts'
 import { exportManifest } from '../../domain/exports/manifest.ts'
 import { openSettings } from '../../domain/integrations/config.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
-import { type LoadedDelivery, loadDeliveries } from '../../domain/reports/load-delivery.ts'
+import { type LoadedDelivery, loadReportDeliveries } from '../../domain/reports/load-delivery.ts'
 import type { Withheld } from '../../domain/reports/run.ts'
 import { deliveryOf } from '../../domain/reports/run.ts'
 import { settleDestinations } from '../../domain/reports/settle.ts'
@@ -81,7 +81,7 @@ const failure = (error: unknown) => ({
 export const attemptDelivery =
   (deps: DeliveryDeps): Attempt =>
   async (environment, subject, scope) => {
-    const [loaded] = await loadDeliveries(deps.pool, [{ environment, subject }])
+    const [loaded] = await loadReportDeliveries(deps.pool, [{ environment, subject }])
     return deliverLoaded(deps, environment, loaded ?? null, scope)
   }
 

@@ -5,7 +5,7 @@ import { firstBound, lastBound } from '../../domain/exports/parts.ts'
 import { foldPresent } from '../../domain/folding/drain.ts'
 import { FIRST_FENCE } from '../../domain/jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../../domain/jobs/job.ts'
-import { loadNewFiles, type NewFile, publishFiles, type WrittenFile } from '../../domain/reports/publish-files.ts'
+import { loadNewFiles, type NewReportFile, publishFiles, type WrittenFile } from '../../domain/reports/publish-files.ts'
 import { batching, batchingByKey } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
 import { takingTurns } from '../../store/taking-turns.ts'
@@ -52,12 +52,12 @@ export function reportFiles({ copying, planned, starts, storage, partRows, ...de
     { inFlight: 1 },
   )
 
-  const isSmall = ({ source: { type, format, fromOffsets, toOffsets } }: NewFile) =>
+  const isSmall = ({ source: { type, format, fromOffsets, toOffsets } }: NewReportFile) =>
     EXPORT_TYPES[type].order === 'log' &&
     format !== 'parquet' &&
     toOffsets.reduce((sum, to, partition) => sum + to - fromOffsets[partition]!, 0) <= partRows
 
-  async function write({ file, run, source }: NewFile, claimed: ClaimedJob, signals: Signals): Promise<WrittenFile> {
+  async function write({ file, run, source }: NewReportFile, claimed: ClaimedJob, signals: Signals): Promise<WrittenFile> {
     at('before-effect')
     const hash = createHash('sha256')
     const whole = { after: firstBound(source), upto: lastBound(source), isFirst: true, isLast: true, isContinued: false }
