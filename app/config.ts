@@ -229,7 +229,7 @@ export function readConfig(given: Env): Config {
     mail: smtpUrl && smtpFrom ? { server: smtpServer(smtpUrl), from: smtpFrom } : undefined,
     s3: s3(),
     leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
-    exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),
+    exportPartRows: number('EXPORT_PART_ROWS', 200_000, 1, 10_000_000),
     answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),
     stores: {
       appleRoots: appleRoots(text('APPLE_ROOT_CERTIFICATES')),

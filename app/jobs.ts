@@ -21,8 +21,9 @@ import { deliveryHandler } from '../workflows/integration-push/deliver.ts'
 import type { GoogleTokens } from '../workflows/outgoing/google-token.ts'
 import type { Outgoing } from '../workflows/outgoing/outgoing.ts'
 import { reportDestinations } from '../workflows/report-destinations/registry.ts'
-import { reportDeliveries } from '../workflows/scheduled-report/delivery.ts'
-import { reportFile, scheduledReport } from '../workflows/scheduled-report/report.ts'
+import { reportDeliveries } from '../workflows/scheduled-report/delivery-group.ts'
+import { reportFiles } from '../workflows/scheduled-report/file-group.ts'
+import { scheduledReport } from '../workflows/scheduled-report/report.ts'
 import { startGate } from '../workflows/scheduled-report/start-gate.ts'
 import { exchangeAdServicesToken } from '../workflows/stores/apple/ad-services-token.ts'
 import { answerConsumption } from '../workflows/stores/apple/answer-consumption.ts'
@@ -71,8 +72,6 @@ export function jobs(deps: JobsDeps): Jobs {
     exportRetention({ storage }),
     eraseExport({ pool: copying, storage, secrets }),
     scheduledReport,
-    reportFile({ pool: copying, storage, partRows }, gate),
-    ...reportDeliveries({ pool, storage, secrets, publicUrl, destinations }),
     alertMessages({ pool, secrets, outgoing, guard, installation: mail }),
     forwardPush({ pool, outgoing }),
     acknowledgePurchase({ pool, secrets, google: stores.google }),
@@ -86,6 +85,8 @@ export function jobs(deps: JobsDeps): Jobs {
   return {
     handlers: [
       ...workflowHandlers(workflows, { pool, policies, at }),
+      reportFiles({ pool, copying, planned, policies, at, storage, partRows, starts: gate }),
+      ...reportDeliveries({ pool, planned, policies, at, storage, secrets, publicUrl, destinations }),
       automationHandler({ pool, planned, recording, effects, policy: policies.step, at }),
       laneHandler({ pool, secrets, clients: stores, at, ...(laneCounts && { counts: laneCounts }), ...(onSetAside && { onSetAside }) }),
       deliveryHandler({ pool: planned, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),

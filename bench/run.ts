@@ -23,7 +23,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   idle: () => import('./idle.ts'),
   'held-snapshot': () => import('./held-snapshot.ts'),
   'durable-runs': () => import('./durable-runs.ts'),
-  reports: () => import('./reports.ts'),
+  'report-files': () => import('./report-files.ts'),
   'scale-out': () => import('./scale-out.ts'),
   'postgres-crash': () => import('./postgres-crash.ts'),
   charts: () => import('./charts.ts'),

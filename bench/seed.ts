@@ -75,10 +75,15 @@ update log_positions p set next_offset = p.next_offset + w.rows, last_received_a
 from (select environment, partition, count(*) as rows, max(received_at) as last from written group by environment, partition) w
 where p.environment = w.environment and p.partition = w.partition`
 
-/** Inserts events `from` (0 at first) to `to` of the log, of the users of seedUsers, then vacuums and analyses. No other process may write. */
-export async function seedEvents(pool: Pool, users: number, from: number, to: number): Promise<void> {
+/** How long so many events of a seeded log take. */
+export const seedMs = (events: number): number => events * STEP_SECONDS * 1000
+
+/**
+ * Inserts events `from` (0 at first) to `to` of the log, which begins at `start`, of the users of seedUsers, then vacuums and analyses. No other
+ * process may write.
+ */
+export async function seedEvents(pool: Pool, users: number, from: number, to: number, start: Date = seedStart()): Promise<void> {
   say(`seeding ${thousands(to - from)} events`)
-  const start = seedStart()
   // Row by row, maintaining the indexes costs more than the rows: ten million would take a quarter of an hour.
   const { rows: indexes } = await pool.query<{ name: string; definition: string }>(
     `select indexname as name, indexdef as definition from pg_indexes where tablename = 'events' and schemaname = 'public' and indexname <> 'events_pkey'`,

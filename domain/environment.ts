@@ -10,6 +10,17 @@ export async function now(db: Db, environment: Environment): Promise<string> {
   return rows[0]!.now
 }
 
+/** The same of several environments. */
+export async function nowIn(db: Db, environments: ReadonlySet<Environment>): Promise<Map<Environment, string>> {
+  const { rows } = await db.query<{ id: Environment; now: string }>({
+    name: 'now-in',
+    text: `select e.id, clock_timestamp() + e.clock_offset as now
+           from unnest($1::int[]) k(id) cross join lateral (select id, clock_offset from environments where id = k.id limit 1) e`,
+    values: [[...environments]],
+  })
+  return new Map(rows.map(({ id, now }) => [id, now]))
+}
+
 /** The number of a project's environment. Every project has both. */
 export async function environmentOf(db: Db, project: number, kind: EnvironmentKind): Promise<Environment> {
   const { rows } = await db.query<{ id: Environment }>({

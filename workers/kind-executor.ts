@@ -20,6 +20,8 @@ const RETRY_MS = 200
 const TURNS_OF_A_BATCH = 4
 /** So many times the concurrency may be dispatched for each worker: jobs of 40 ms are done while the lease of their batch lasts. */
 const TURNS_OF_A_WINDOW = 256
+/** While a worker executes one batch, the next ones are on their way. */
+const BATCHES_OF_A_WINDOW = 4
 
 export type KindExecutorOptions = {
   pool: Pool
@@ -40,6 +42,7 @@ export type KindExecutorOptions = {
 export function kindExecutor({ pool, handler, projects, execute, stopping, batchMs, log, onClaimed, track }: KindExecutorOptions) {
   const { kind } = handler
   const limits = capacity(handler, projects)
+  const perWorker = handler.dispatched ?? handler.concurrency * TURNS_OF_A_WINDOW
   const waiting = waitingJobs(limits, drop)
   const marginMs = batchMs / MARGIN
   let dropped: ClaimedJob[] = []
@@ -138,8 +141,8 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
 
   return {
     dispatchLimits: {
-      batchSize: Math.min(BATCH_SIZE, handler.concurrency * TURNS_OF_A_BATCH),
-      perWorker: handler.concurrency * TURNS_OF_A_WINDOW,
+      batchSize: Math.min(BATCH_SIZE, handler.concurrency * TURNS_OF_A_BATCH, Math.ceil(perWorker / BATCHES_OF_A_WINDOW)),
+      perWorker,
     },
     offer: limits.offer,
     withdraw: limits.withdraw,

@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { createRun, type NewRun } from '../jobs/workflow-run.ts'
+import { createRun, createRunsOf, type NewRun } from '../jobs/workflow-run.ts'
 import { addToLedgerHistory } from '../ledger-history/history.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import { type ExportFailure, FILE_DAYS, type Part } from './export.ts'
@@ -11,19 +11,42 @@ const DAY_SECONDS = 86_400
 export const RETENTION_WORKFLOW = { workflow: 'export-retention', version: 1 } as const
 
 type FinishedFile = { parts: Part[]; bytes: number; sha256: string }
+export type PublishedFile = FinishedFile & { environment: Environment; id: string }
 
 const scheduleRetention = (tx: Tx, environment: Environment, id: string) =>
   createRun(tx, environment, { ...RETENTION_WORKFLOW, subject: id, afterSeconds: FILE_DAYS * DAY_SECONDS })
 
 /** Makes the file visible and schedules its deletion, in one transaction. */
-export async function publishExport(tx: Tx, environment: Environment, id: string, { parts, bytes, sha256 }: FinishedFile): Promise<void> {
-  await tx.query(
-    `update exports set status = 'done', parts = $3, bytes = $4, sha256 = $5, rows_written = $6,
-       expires_at = environment_now($1) + make_interval(days => $7) where environment = $1 and id = $2`,
-    [environment, id, JSON.stringify(parts), bytes, sha256, parts.reduce((sum, part) => sum + part.rows, 0), FILE_DAYS],
-  )
+export async function publishExport(tx: Tx, environment: Environment, id: string, file: FinishedFile): Promise<void> {
+  await publishExports(tx, [{ ...file, environment, id }])
   await deleteMembers(tx, environment, id)
-  await scheduleRetention(tx, environment, id)
+}
+
+/** The same for files of whatever environments, none of which has recorded members. */
+export async function publishExports(tx: Tx, files: readonly PublishedFile[]): Promise<void> {
+  await tx.query({
+    name: 'publish-exports',
+    text: `update exports x set status = 'done', parts = f.parts, bytes = f.bytes, sha256 = f.sha256, rows_written = f.rows,
+             expires_at = f.now + make_interval(days => $7)
+           from (select u.*, clock_timestamp() + e.clock_offset as now
+                 from unnest($1::int[], $2::text[], $3::jsonb[], $4::bigint[], $5::text[], $6::bigint[]) u(environment, id, parts, bytes, sha256, rows)
+                   cross join lateral (select clock_offset from environments where id = u.environment limit 1) e) f
+           where x.environment = f.environment and x.id = f.id`,
+    values: [
+      files.map(({ environment }) => environment),
+      files.map(({ id }) => id),
+      files.map(({ parts }) => JSON.stringify(parts)),
+      files.map(({ bytes }) => bytes),
+      files.map(({ sha256 }) => sha256),
+      files.map(({ parts }) => parts.reduce((sum, part) => sum + part.rows, 0)),
+      FILE_DAYS,
+    ],
+  })
+  await createRunsOf(
+    tx,
+    { ...RETENTION_WORKFLOW, afterSeconds: FILE_DAYS * DAY_SECONDS },
+    files.map(({ environment, id }) => ({ environment, subject: id })),
+  )
 }
 
 export async function failExport(tx: Tx, environment: Environment, id: string, error: ExportFailure): Promise<void> {

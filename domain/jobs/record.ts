@@ -1,6 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import { FIRST_FENCE } from './claim-on-insert.ts'
-import { type ClaimedJob, leaseLost } from './job.ts'
+import { type ClaimedJob, LeaseLost, leaseLost } from './job.ts'
+import { deleteClaimedJobs } from './sql.ts'
 
 /** `duration_ms` null: the worker ended before it recorded the attempt. */
 export type Attempt = { number: number; started_at: string; duration_ms: number | null; error: string | null }
@@ -13,6 +14,9 @@ export async function recordedSteps(db: Db, run: ClaimedJob): Promise<RecordedSt
   // Nothing is recorded before the first claim.
   return run.fence === FIRST_FENCE ? [] : readSteps(db, run)
 }
+
+/** In SQL: whether a run of table `runs` has recorded no step. A job that only waited in lost batches has a higher fence than the first, too. */
+export const NOTHING_RECORDED = '(select 1 from steps where run = runs.id limit 1) is null'
 
 async function readSteps(db: Db, run: ClaimedJob): Promise<RecordedStep[]> {
   const { rows } = await db.query<RecordedStep>({
@@ -83,6 +87,23 @@ export async function endRun(db: Db, run: ClaimedJob): Promise<void> {
   const values = [run.kind, run.id, run.fence, run.environment, 'succeeded', null]
   const { rowCount } = await db.query({ name: 'finish-run', text: FINISH, values })
   if (rowCount !== 1) throw leaseLost(run)
+}
+
+/**
+ * Ends runs of one kind as succeeded that have no steps recorded: all that they did is in this transaction, which has locked their fences. Such
+ * a run was not marked as running before.
+ */
+export async function finishRuns(tx: Tx, kind: string, claimed: readonly Pick<ClaimedJob, 'id' | 'fence'>[]): Promise<void> {
+  const { rowCount } = await tx.query({
+    name: `finish-runs-${kind}`,
+    text: `with gone as materialized (${deleteClaimedJobs(kind, 'claimed.id', 'unnest($1::bigint[], $2::int[]) claimed(id, fence)')})
+           update runs r set status = 'succeeded', started_at = coalesce(r.started_at, g.now), finished_at = g.now
+           from (select gone.id, clock_timestamp() + e.clock_offset as now
+                 from gone cross join lateral (select clock_offset from environments where id = gone.environment limit 1) e) g
+           where r.id = g.id`,
+    values: [claimed.map(({ id }) => id), claimed.map(({ fence }) => fence)],
+  })
+  if (rowCount !== claimed.length) throw new LeaseLost(`of ${claimed.length} runs of ${kind} some belong to other workers`)
 }
 
 // Deleting the row locks it, and finds it changed if another worker has claimed the run meanwhile.

@@ -33,20 +33,34 @@ export async function createRun(
 }
 
 /** As many runs, due now, as there are subjects. */
-export async function createRuns(
+export const createRuns = (tx: Tx, environment: Environment, workflow: Omit<NewRun, 'subject'>, subjects: string[]): Promise<void> =>
+  createRunsOf(
+    tx,
+    workflow,
+    subjects.map(subject => ({ environment, subject })),
+  )
+
+/** The subject of a run, in its environment. */
+export type RunSubject = { environment: Environment; subject: string }
+
+/** A run for each subject, of whatever environments. */
+export async function createRunsOf(
   tx: Tx,
-  environment: Environment,
-  { workflow, version }: Omit<NewRun, 'subject'>,
-  subjects: string[],
+  { workflow, version, afterSeconds = 0 }: Omit<NewRun, 'subject'>,
+  subjects: readonly RunSubject[],
 ): Promise<void> {
+  if (subjects.length === 0) return
   await tx.query({
     name: 'create-runs',
     text: `with made as (
              insert into runs (environment, workflow, version, subject, created_at)
-             select $1, $2, $3, s.subject, t from environment_now($1) t, unnest($4::text[]) s(subject) returning id, job_kind, created_at
+             select s.environment, $1, $2, s.subject, clock_timestamp() + e.clock_offset
+             from unnest($3::int[], $4::text[]) s(environment, subject)
+               cross join lateral (select clock_offset from environments where id = s.environment limit 1) e
+             returning id, job_kind, environment, created_at
            )
-           insert into due (kind, id, environment, due_at) select job_kind, id, $1, created_at from made`,
-    values: [environment, workflow, version, subjects],
+           insert into due (kind, id, environment, due_at) select job_kind, id, environment, created_at + make_interval(secs => $5) from made`,
+    values: [workflow, version, subjects.map(({ environment }) => environment), subjects.map(({ subject }) => subject), afterSeconds],
   })
   announceJobs(tx, jobKindOf({ workflow, version }))
 }

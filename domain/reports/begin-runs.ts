@@ -3,10 +3,9 @@ import { opaqueId, orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { isRawDataOn, recordExport, recordExports } from '../exports/create.ts'
 import { createRun, createRuns } from '../jobs/workflow-run.ts'
-import { createDeliveries } from './delivery-runs.ts'
 import { nextWindow, type ReportRow } from './report.ts'
-import { FILE_WORKFLOW, lockReportRun, pending } from './run.ts'
-import { settleAllDestinations, writeDestinations } from './settle.ts'
+import { FILE_WORKFLOW, pending } from './run.ts'
+import { settleAllDestinations } from './settle.ts'
 import { isoOf, moveSlots } from './slot-job.ts'
 import type { Slot } from './slots.ts'
 
@@ -41,20 +40,6 @@ export async function startReportRun(tx: Tx, environment: Environment, id: strin
   })
   await tx.query('update report_runs set export_id = $3 where environment = $1 and id = $2', [environment, id, file])
   await createRun(tx, environment, { ...FILE_WORKFLOW, subject: id })
-}
-
-/** Schedules the deliveries of a run whose file is written. */
-export async function scheduleReportDeliveries(tx: Tx, environment: Environment, id: string): Promise<void> {
-  const run = await lockReportRun(tx, environment, id)
-  if (!run || run.status === 'finished') return
-  const { rows } = await tx.query<{ rows: number }>(
-    `update report_runs r set rows = x.rows_written from exports x
-     where r.environment = $1 and r.id = $2 and x.environment = r.environment and x.id = r.export_id returning r.rows`,
-    [environment, id],
-  )
-  const open = run.destinations.filter(({ status }) => status === 'pending').map(destination => destination.id)
-  await createDeliveries(tx, environment, run, open)
-  await writeDestinations(tx, environment, { ...run, rows: rows[0]?.rows ?? null })
 }
 
 /** A slot that is due and runs. `next`: the slot after it. */

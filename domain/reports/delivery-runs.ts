@@ -1,46 +1,48 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { cancelRuns, createRun, recreateRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
+import { cancelRuns, createRunsOf, type RunSubject, recreateRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
 import { DELIVERY_WORKFLOW, deliveryOf, deliverySubject, type ReportRunRow, UPLOAD_WORKFLOW } from './run.ts'
 
 /** Providers that get the file itself. All others get a message with its address. */
 const GETS_THE_FILE = ['amazon_s3', 'google_cloud_storage']
 
-/** The workflow of the delivery to each integration. */
-async function workflowsOf(db: Db, environment: Environment, integrations: string[]) {
-  const { rows } = await db.query<{ id: string; slug: string }>({
-    name: 'slugs-of-integrations',
-    text: 'select id, slug from integrations where environment = $1 and id = any ($2)',
-    values: [environment, integrations],
+/** A delivery's subject, in its environment. */
+type NewDelivery = RunSubject & { destination: string }
+
+/** Deliveries by the workflow of their integration. */
+async function byWorkflow(db: Db, deliveries: readonly NewDelivery[]) {
+  const { rows } = await db.query<{ environment: Environment; id: string }>({
+    name: 'integrations-that-get-files',
+    text: `select distinct u.environment, u.id from unnest($1::int[], $2::text[]) u(environment, id)
+             cross join lateral (select slug from integrations where environment = u.environment and id = u.id limit 1) i
+           where i.slug = any ($3)`,
+    values: [deliveries.map(({ environment }) => environment), deliveries.map(({ destination }) => destination), GETS_THE_FILE],
   })
-  const uploads = new Set(rows.filter(({ slug }) => GETS_THE_FILE.includes(slug)).map(({ id }) => id))
-  return (integration: string) => (uploads.has(integration) ? UPLOAD_WORKFLOW : DELIVERY_WORKFLOW)
+  const uploads = new Set(rows.map(({ environment, id }) => `${environment} ${id}`))
+  return Map.groupBy(deliveries, ({ environment, destination }) =>
+    uploads.has(`${environment} ${destination}`) ? UPLOAD_WORKFLOW : DELIVERY_WORKFLOW,
+  )
 }
 
 /** The deliveries of a run to its destinations. */
 export const subjectsOf = ({ id: run, resends, destinations }: Pick<ReportRunRow, 'id' | 'resends' | 'destinations'>): string[] =>
   destinations.map(({ id: destination }) => deliverySubject({ run, destination, resends }))
 
-/** One job per destination, so that none waits for the attempts of another. */
-export async function createDeliveries(
-  tx: Tx,
-  environment: Environment,
-  { id: run, resends }: Pick<ReportRunRow, 'id' | 'resends'>,
-  destinations: string[],
-): Promise<void> {
-  const workflowOf = await workflowsOf(tx, environment, destinations)
-  for (const destination of destinations)
-    await createRun(tx, environment, { ...workflowOf(destination), subject: deliverySubject({ run, destination, resends }) })
+type ToDeliver = Pick<ReportRunRow, 'id' | 'resends'> & { environment: Environment; to: readonly string[] }
+
+/** One job per destination `to` which a run goes, so that none waits for the attempts of another. */
+export async function createDeliveries(tx: Tx, runs: readonly ToDeliver[]): Promise<void> {
+  const deliveries = runs.flatMap(({ environment, id: run, resends, to }) =>
+    to.map(destination => ({ environment, destination, subject: deliverySubject({ run, destination, resends }) })),
+  )
+  for (const [workflow, some] of await byWorkflow(tx, deliveries)) await createRunsOf(tx, workflow, some)
 }
 
 /** The same for deliveries whose run is gone. */
 export async function recreateDeliveries(tx: Tx, environment: Environment, subjects: string[]): Promise<void> {
-  const workflowOf = await workflowsOf(
-    tx,
-    environment,
-    subjects.map(subject => deliveryOf(subject).destination),
-  )
-  for (const subject of subjects) await recreateRun(tx, environment, { ...workflowOf(deliveryOf(subject).destination), subject })
+  const deliveries = subjects.map(subject => ({ environment, subject, destination: deliveryOf(subject).destination }))
+  for (const [workflow, some] of await byWorkflow(tx, deliveries))
+    for (const { subject } of some) await recreateRun(tx, environment, { ...workflow, subject })
 }
 
 export async function cancelDeliveries(tx: Tx, environment: Environment, subjects: string[]): Promise<void> {

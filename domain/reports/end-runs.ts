@@ -33,7 +33,7 @@ export async function endReport(tx: Tx, environment: Environment, report: Report
   )
   for (const run of ended.rows) {
     const destinations = run.destinations.map(d => (d.status === 'pending' ? { ...d, status: 'withheld' as const, reason } : d))
-    await writeDestinations(tx, environment, { ...run, destinations })
+    await writeDestinations(tx, [{ ...run, environment, destinations }])
     await failUnfinishedExport(tx, environment, run)
   }
 }

@@ -1,6 +1,8 @@
 import type { Db } from '../../store/connect.ts'
-import type { Environment, EnvironmentKind } from '../environment.ts'
+import type { EnvironmentKind } from '../environment.ts'
 import type { ExportRow } from '../exports/export.ts'
+import { CONFIG_COLUMNS, type IntegrationConfig } from '../integrations/config.ts'
+import type { RunSubject } from '../jobs/workflow-run.ts'
 import { deliveryOf } from './run.ts'
 
 /** What one attempt delivers, and where to. `file` null: the file is gone. `target` null: the integration is deleted. */
@@ -8,7 +10,7 @@ export type LoadedDelivery = {
   report: { id: string; name: string; timezone: string }
   run: { id: string; slot: string | null; from: string; to: string; test: boolean; resends: number }
   file: (StoredFile & { expires_at: string }) | null
-  target: { id: string; slug: string; active: 0 | 1 | 2 } | null
+  target: IntegrationConfig | null
   environment: EnvironmentKind
   isRawDataOn: boolean
 }
@@ -19,6 +21,7 @@ type StoredFile = Pick<
 >
 
 type Row = Omit<StoredFile, 'id'> & {
+  nth: number
   run: string
   slot: string | null
   from: string
@@ -30,40 +33,48 @@ type Row = Omit<StoredFile, 'id'> & {
   timezone: string
   file: string
   is_there: boolean
-  target: string | null
-  slug: string
-  active: 0 | 1 | 2
+  target: IntegrationConfig | null
   environment: EnvironmentKind
   raw: boolean
 }
 
+// One probe of an index for each table, whatever the statistics say.
 const LOAD = `
-  select r.id as run, r.slot, r.window_from as from, r.window_to as to, r.kind = 'test' as test, r.resends, p.id as report, p.report_name as name, p.timezone,
-    v.kind as environment, o.raw_data as raw, i.id as target, i.slug, i.active,
-    x.id as file, coalesce(x.status = 'done' and x.expires_at > environment_now($1), false) as is_there, x.type, x.status, x.format, x.rows_written, x.bytes,
-    x.sha256, x.parts, x.from_offsets, x.to_offsets, x.expires_at
-  from report_runs r
-    join scheduled_reports p on p.environment = r.environment and p.id = r.report_id
-    join environments v on v.id = r.environment
-    join projects o on o.id = v.project
-    left join exports x on x.environment = r.environment and x.id = r.export_id
-    left join integrations i on i.environment = r.environment and i.id = $3 and i.deleted_at is null
-  where r.environment = $1 and r.id = $2`
+  select k.nth::int, r.id as run, r.slot, r.window_from as from, r.window_to as to, r.kind = 'test' as test, r.resends, p.id as report,
+    p.report_name as name, p.timezone, v.kind as environment, o.raw_data as raw, x.*, to_jsonb(i.*) as target
+  from unnest($1::int[], $2::text[], $3::text[]) with ordinality k(environment, run, destination, nth)
+    cross join lateral (select * from report_runs where environment = k.environment and id = k.run limit 1) r
+    cross join lateral (select id, report_name, timezone from scheduled_reports where environment = r.environment and id = r.report_id limit 1) p
+    cross join lateral (select kind, project, clock_offset from environments where id = r.environment limit 1) v
+    cross join lateral (select raw_data from projects where id = v.project limit 1) o
+    left join lateral (
+      select id as file, status = 'done' and expires_at > clock_timestamp() + v.clock_offset as is_there, type, status, format, rows_written, bytes, sha256,
+        parts, from_offsets, to_offsets, expires_at
+      from exports where environment = r.environment and id = r.export_id limit 1) x on true
+    left join lateral (
+      select ${CONFIG_COLUMNS} from integrations i where i.environment = r.environment and i.id = k.destination and i.deleted_at is null limit 1) i on true`
 
-/** Null: retention has deleted the run. */
-export async function loadDelivery(db: Db, environment: Environment, subject: string): Promise<LoadedDelivery | null> {
-  const { run, destination } = deliveryOf(subject)
-  const { rows } = await db.query<Row>({ name: 'load-report-delivery', text: LOAD, values: [environment, run, destination] })
-  const row = rows[0]
-  if (!row) return null
+const loadedOf = (row: Row): LoadedDelivery => {
   const { type, status, format, rows_written, bytes, sha256, parts, from_offsets, to_offsets } = row
   const stored = { id: row.file, type, status, format, rows_written, bytes, sha256, parts, from_offsets, to_offsets }
   return {
     report: { id: row.report, name: row.name, timezone: row.timezone },
     run: { id: row.run, slot: row.slot, from: row.from, to: row.to, test: row.test, resends: row.resends },
     file: row.is_there ? { ...stored, expires_at: row.expires_at! } : null,
-    target: row.target === null ? null : { id: row.target, slug: row.slug, active: row.active },
+    target: row.target,
     environment: row.environment,
     isRawDataOn: row.raw,
   }
+}
+
+/** By delivery, in order. Null: retention has deleted the run. */
+export async function loadReportDeliveries(db: Db, deliveries: readonly RunSubject[]): Promise<(LoadedDelivery | null)[]> {
+  const keys = deliveries.map(({ subject }) => deliveryOf(subject))
+  const { rows } = await db.query<Row>({
+    name: 'load-report-deliveries',
+    text: LOAD,
+    values: [deliveries.map(({ environment }) => environment), keys.map(({ run }) => run), keys.map(({ destination }) => destination)],
+  })
+  const loaded = new Map(rows.map(row => [row.nth, loadedOf(row)]))
+  return deliveries.map((_, i) => loaded.get(i + 1) ?? null)
 }

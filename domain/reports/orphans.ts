@@ -63,5 +63,5 @@ async function repair(tx: Tx, run: LockedRun): Promise<void> {
     missing.rows.map(({ subject }) => subject),
   )
   // Also ends the run if no destination is pending.
-  await writeDestinations(tx, environment, { ...run, rows: written })
+  await writeDestinations(tx, [{ ...run, environment, rows: written }])
 }

@@ -33,7 +33,7 @@ export async function resendRun(tx: Tx, environment: Environment, id: string, de
      where environment = $1 and id = $2 returning ${REPORT_RUN_COLUMNS}`,
     [environment, id, JSON.stringify(destinations)],
   )
-  await createDeliveries(tx, environment, rows[0]!, [...resent])
+  await createDeliveries(tx, [{ ...rows[0]!, environment, to: [...resent] }])
   return { before: run, after: rows[0]! }
 }
 

@@ -68,14 +68,26 @@ export const pending = ({ id, label }: { id: string; label: string }): RunDestin
   delivered_at: null,
 })
 
+/** A report's run by its environment and id. */
+export type RunKey = { environment: Environment; id: string }
+export type LockedReportRun = ReportRunRow & RunKey
+
 /** The run, locked until the transaction ends; null when retention has deleted it. */
-export async function lockReportRun(tx: Tx, environment: Environment, id: string): Promise<ReportRunRow | null> {
-  const { rows } = await tx.query<ReportRunRow>({
-    name: 'lock-report-run',
-    text: `select ${REPORT_RUN_COLUMNS} from report_runs where environment = $1 and id = $2 for no key update`,
-    values: [environment, id],
+export const lockReportRun = async (tx: Tx, environment: Environment, id: string): Promise<ReportRunRow | null> =>
+  (await lockReportRuns(tx, [{ environment, id }]))[0] ?? null
+
+const inOrder = (a: RunKey, b: RunKey) => a.environment - b.environment || (a.id < b.id ? -1 : 1)
+
+/** The runs that retention has not deleted, each once, locked in order until the transaction ends. */
+export async function lockReportRuns(tx: Tx, runs: readonly RunKey[]): Promise<LockedReportRun[]> {
+  const keys = [...new Map(runs.map(run => [`${run.environment} ${run.id}`, run])).values()].toSorted(inOrder)
+  const { rows } = await tx.query<LockedReportRun>({
+    name: 'lock-report-runs',
+    text: `select r.* from unnest($1::int[], $2::text[]) k(environment, id) cross join lateral (
+             select environment, ${REPORT_RUN_COLUMNS} from report_runs where environment = k.environment and id = k.id limit 1 for no key update) r`,
+    values: [keys.map(({ environment }) => environment), keys.map(({ id }) => id)],
   })
-  return rows[0] ?? null
+  return rows
 }
 
 /** The export that writes the file of a run that was started; null when retention has deleted it. */

@@ -5,9 +5,11 @@ import { syncFolder } from '../embedded/folder.ts'
 import { DISK_MARK, readDiskMark } from './disk-mark.ts'
 import { readSections } from './sections.ts'
 import { type FileStorage, NAME } from './storage.ts'
+import { writeBehind } from './write-behind.ts'
 
 /** Bytes of one write: each write costs a system call, and the database sends pieces of a few kilobytes. */
 const WRITE_BYTES = 256 * 1024
+const SPARE_BUFFERS = 4
 
 /**
  * Files below `folder`: a file is a folder that contains its parts. Everything fails with code EIO while the folder does not have its
@@ -19,6 +21,8 @@ export function diskStorage(folder: string, mark: string): FileStorage {
     return join(folder, file, name)
   }
 
+  const syncs = writeBehind()
+  const spare: Buffer[] = []
   const partsOf = (file: string): Promise<string[]> =>
     readdir(path(file)).catch(error => {
       if (error.code === 'ENOENT') return []
@@ -42,14 +46,16 @@ export function diskStorage(folder: string, mark: string): FileStorage {
         if (error.code !== 'EEXIST') throw error
       })
       const handle = await open(path(file, name), 'w', 0o600)
+      // A new buffer would stay in memory until the next garbage collection.
+      const buffer = spare.pop() ?? Buffer.allocUnsafeSlow(WRITE_BYTES)
       try {
-        // One buffer for the whole part: a new buffer for each write would stay in memory until the next garbage collection.
-        const buffer = Buffer.allocUnsafeSlow(WRITE_BYTES)
+        const durable = syncs(handle)
         let bytes = 0
         let filled = 0
         const flush = async () => {
           for (let from = 0; from < filled; ) from += (await handle.write(buffer, from, filled - from)).bytesWritten
           bytes += filled
+          durable.written(filled)
           filled = 0
         }
         for await (const chunk of content) {
@@ -63,12 +69,13 @@ export function diskStorage(folder: string, mark: string): FileStorage {
           }
         }
         await flush()
-        await handle.sync()
+        await durable.finish()
         // The folder may have been unmounted before the part was opened: then the part is in the empty mount point.
         await requireMark()
         return { bytes }
       } finally {
         await handle.close()
+        if (spare.length < SPARE_BUFFERS) spare.push(buffer)
       }
     },
 

@@ -14,7 +14,7 @@ import { type Sink, startSink } from '../harness/sink.ts'
 import { until } from '../harness/until.ts'
 
 const SECRET = `sk_${'r'.repeat(40)}`
-/** Where it dies, and at which of its passages. The later ones lie in the delivery. `rows`: of a part; a file of one part is made otherwise. */
+/** Where it dies, and at which of its passages. The later ones lie in the delivery. `rows`: of a part; a file of one part is published with others. */
 const DEATHS: [CrashPoint, number, rows?: number][] = [
   ['claimed', 1],
   ['claimed', 2],
@@ -27,12 +27,13 @@ const DEATHS: [CrashPoint, number, rows?: number][] = [
   ['after-effect', 6],
   ['before-end', 1],
   ['ended', 1],
-  ['before-effect', 3, 1000],
+  ['before-effect', 1, 1000],
   ['after-effect', 1, 1000],
+  ['before-end', 1, 1000],
+  ['recorded', 1, 1000],
+  ['before-effect', 2, 1000],
+  ['after-effect', 2, 1000],
   ['recorded', 2, 1000],
-  ['recorded', 3, 1000],
-  ['before-effect', 7, 1000],
-  ['recorded', 4, 1000],
 ]
 const EVENTS = 60
 

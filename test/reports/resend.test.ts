@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { deliverySubject } from '../../domain/reports/run.ts'
+import { DELIVERY_WORKFLOW, deliverySubject } from '../../domain/reports/run.ts'
 import { transaction } from '../../store/transaction.ts'
-import { type DeliveryDeps, reportDeliveries } from '../../workflows/scheduled-report/delivery.ts'
+import { reportDelivery } from '../../workflows/scheduled-report/delivery.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 import { finishedRun, reportTo, type Shown, sandbox, webhookTo } from '../harness/reports.ts'
@@ -100,10 +100,10 @@ describe('a run sent again', () => {
     sink.answers.push(500)
     await resend()
     await box.runOf(report.id, ({ destinations }) => destinations[0].attempts === 1 && destinations[1].status === 'delivered')
-    const [deliveries] = reportDeliveries({} as DeliveryDeps)
+    const deliveries = reportDelivery(DELIVERY_WORKFLOW, () => Promise.reject(new Error('not called')))
     // A worker that was held between two transactions records its failure only now.
     const subject = deliverySubject({ run: run.id, destination: targets[0]!, resends: 0 })
-    await transaction(api.pool, tx => deliveries!.failed!(tx, project.sandboxEnvironment, subject, new Error('late')))
+    await transaction(api.pool, tx => deliveries.failed(tx, project.sandboxEnvironment, subject, new Error('late')))
     expect((await box.runsOf(report.id))[0]).toMatchObject({ status: 'running', resends: 1, destinations: [{ status: 'pending' }, {}] })
     await box.advance({ by: 'PT2M' })
     expect(await box.runOf(report.id, finishedRun)).toMatchObject({ outcome: 'delivered' })

@@ -19,7 +19,7 @@ export const workflowHandlers = (workflows: Workflow[], deps: WorkflowDeps): Job
 /** With half of what the others leave, a project whose runs take hours leaves capacity for the next one, and that one for another. */
 const SHARE_OF_A_PROJECT = 1 / 2
 
-const workflowHandler = (workflow: Workflow, deps: WorkflowDeps): JobHandler => ({
+export const workflowHandler = (workflow: Workflow, deps: WorkflowDeps): JobHandler => ({
   kind: jobKindOf({ workflow: workflow.kind, version: workflow.version }),
   concurrency: workflow.concurrency,
   share: SHARE_OF_A_PROJECT,

@@ -58,6 +58,11 @@ export type JobHandler = {
   /** The most jobs that one worker process executes at the same time: in all, and for one destination. */
   concurrency: number
   perDestination?: number
+  /**
+   * The most jobs that are dispatched to one worker process: what it executes while the lease of a batch lasts. Unless given, the concurrency tells
+   * it, for jobs of 40 ms that are all executed at the same time.
+   */
+  dispatched?: number
   /** The part (0..1) of the capacity that the other projects leave which one project may use. All of it unless given. */
   share?: number
   /** Executes a claimed job as far as possible now. Throws only when not even its failure could be recorded: the lease then expires. */

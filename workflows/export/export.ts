@@ -128,12 +128,17 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
   )
 }
 
-/** An export whose folder has disappeared, or with a truncated part, must not be published. */
+/** Removes what an earlier, lost execution left, and requires the parts. */
 async function verifySizes(storage: FileStorage, file: string, parts: Part[]): Promise<void> {
   await storage.keepOnly(
     file,
     parts.map(part => part.name),
   )
+  await requireStored(storage, file, parts)
+}
+
+/** An export whose folder has disappeared, or with a truncated part, must not be published. */
+export async function requireStored(storage: FileStorage, file: string, parts: Part[]): Promise<void> {
   const sizes = await storage.sizes(file)
   const missing = parts.find(part => sizes.get(part.name) !== part.bytes)
   if (missing) throw Object.assign(new Error(`part ${missing.name} is not stored as it was written`), { code: 'EIO' })

@@ -1,12 +1,12 @@
 import type { Environment } from '../../domain/environment.ts'
 import { downloadUrl } from '../../domain/exports/export.ts'
 import { exportManifest } from '../../domain/exports/manifest.ts'
-import { getConfig, openSettings } from '../../domain/integrations/config.ts'
+import { openSettings } from '../../domain/integrations/config.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
-import { type LoadedDelivery, loadDelivery } from '../../domain/reports/load-delivery.ts'
+import { type LoadedDelivery, loadReportDeliveries } from '../../domain/reports/load-delivery.ts'
 import type { Withheld } from '../../domain/reports/run.ts'
-import { DELIVERY_WORKFLOW, deliveryOf, UPLOAD_WORKFLOW } from '../../domain/reports/run.ts'
-import { settleDestination } from '../../domain/reports/settle.ts'
+import { deliveryOf } from '../../domain/reports/run.ts'
+import { settleDestinations } from '../../domain/reports/settle.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { messageOf, PartlyDone, RetryAt, StopRetrying } from '../engine/policy.ts'
@@ -25,7 +25,7 @@ export type DeliveryDeps = {
 /** Deliveries mostly wait for other servers. */
 const CONCURRENCY = 32
 /** Each destination limits the time of a response itself. This limit is for uploads, whose time grows with the file. */
-const LIMIT_MS = 6 * 3_600_000
+export const LIMIT_MS = 6 * 3_600_000
 
 /** No repeat will help; the reason is recorded with the destination. */
 class Refused extends StopRetrying {
@@ -38,37 +38,38 @@ class Refused extends StopRetrying {
 
 /** What a failed attempt passes to the next one. */
 type PartialDelivery = { acceptedBy: readonly string[] }
-type Ended = { status: 'delivered'; reason: null } | { status: 'withheld'; reason: Withheld }
+export type EndedAttempt = { status: 'delivered'; reason: null } | { status: 'withheld'; reason: Withheld }
 
-/** Tell the destinations of a report's run where its file is, and upload the file: each kind with a capacity of its own. */
-export const reportDeliveries = (deps: DeliveryDeps): Workflow[] =>
-  [DELIVERY_WORKFLOW, UPLOAD_WORKFLOW].map(kind => reportDelivery(deps, kind))
+/** The effect of one attempt. */
+type Attempt = (environment: Environment, subject: string, scope: StepScope) => Promise<EndedAttempt>
 
 /** Delivers the file of a report's run to one destination. The last delivery to end ends the report's run. */
-const reportDelivery = (deps: DeliveryDeps, { workflow, version }: { workflow: string; version: number }): Workflow => ({
+export const reportDelivery = ({ workflow, version }: { workflow: string; version: number }, attempt: Attempt): Workflow => ({
   kind: workflow,
   version,
   concurrency: CONCURRENCY,
 
   async run({ environment, subject, step }) {
     const delivery = deliveryOf(subject)
-    await step('deliver', scope => attempt(deps, environment, subject, scope), {
+    await step('deliver', scope => attempt(environment, subject, scope), {
       policy: 'delivery',
       limitMs: LIMIT_MS,
-      // An execution that finds the destination unusable is no attempt.
-      record: (tx, ended, attempts) =>
-        settleDestination(tx, environment, delivery, { ...ended, attempts: ended.status === 'withheld' ? attempts - 1 : attempts }),
-      failing: (tx, { attempts, afterSeconds, error }) =>
-        settleDestination(tx, environment, delivery, {
-          attempts,
-          ...(afterSeconds === null ? failure(error) : { error: messageOf(error), retrySeconds: afterSeconds }),
-        }),
+      record: (tx, ended, attempts) => settleDestinations(tx, [{ environment, delivery, settled: settledOf(ended, attempts) }]),
+      failing: (tx, { attempts, afterSeconds, error }) => {
+        const settled = afterSeconds === null ? failure(error) : { error: messageOf(error), retrySeconds: afterSeconds }
+        return settleDestinations(tx, [{ environment, delivery, settled: { attempts, ...settled } }])
+      },
     })
   },
 
-  failed(tx, environment, subject, error) {
-    return settleDestination(tx, environment, deliveryOf(subject), failure(error))
-  },
+  failed: (tx, environment, subject, error) =>
+    settleDestinations(tx, [{ environment, delivery: deliveryOf(subject), settled: failure(error) }]),
+})
+
+/** An execution that finds the destination unusable is no attempt. */
+export const settledOf = (ended: EndedAttempt, attempts: number) => ({
+  ...ended,
+  attempts: ended.status === 'withheld' ? attempts - 1 : attempts,
 })
 
 const failure = (error: unknown) => ({
@@ -77,13 +78,20 @@ const failure = (error: unknown) => ({
   error: messageOf(error),
 })
 
-async function attempt(
+export const attemptDelivery =
+  (deps: DeliveryDeps): Attempt =>
+  async (environment, subject, scope) => {
+    const [loaded] = await loadReportDeliveries(deps.pool, [{ environment, subject }])
+    return deliverLoaded(deps, environment, loaded ?? null, scope)
+  }
+
+/** Throws unless the delivery has ended. */
+export async function deliverLoaded(
   deps: DeliveryDeps,
   environment: Environment,
-  subject: string,
-  { partialResult, signal }: StepScope,
-): Promise<Ended> {
-  const loaded = await loadDelivery(deps.pool, environment, subject)
+  loaded: LoadedDelivery | null,
+  { partialResult, signal }: Pick<StepScope, 'partialResult' | 'signal'>,
+): Promise<EndedAttempt> {
   if (!loaded) throw new Refused('run_removed')
   if (!loaded.isRawDataOn) return { status: 'withheld', reason: 'raw_data_off' }
   const { target } = loaded
@@ -94,7 +102,7 @@ async function attempt(
   const sent = await deps.destinations[target.slug as ReportSlug].deliver(delivery, {
     integration: { id: target.id },
     environment: loaded.environment,
-    settings: openSettings(key, await getConfig(deps.pool, environment, target.id)),
+    settings: openSettings(key, target),
     acceptedBy: (partialResult as PartialDelivery | null)?.acceptedBy ?? [],
     signal,
   })
@@ -122,7 +130,7 @@ function deliveryOfFile({ storage, secrets, publicUrl }: DeliveryDeps, { report,
 }
 
 /** Throws unless the destination has accepted the file. */
-function requireDelivered({ outcome, error, httpStatus, retryAfterSeconds, acceptedBy }: ReportSent): Ended {
+function requireDelivered({ outcome, error, httpStatus, retryAfterSeconds, acceptedBy }: ReportSent): EndedAttempt {
   const why = error ?? `answered ${httpStatus}`
   switch (outcome) {
     case 'delivered':

@@ -1,15 +1,15 @@
-import { scheduleReportDeliveries, startReportRun } from '../../domain/reports/begin-runs.ts'
+import { startReportRun } from '../../domain/reports/begin-runs.ts'
+import { scheduleReportDeliveries } from '../../domain/reports/publish-files.ts'
 import { EXPORT_FAILED, exportOf, FILE_WORKFLOW, REPORT_WORKFLOW } from '../../domain/reports/run.ts'
 import { settleAllDestinations } from '../../domain/reports/settle.ts'
 import { StopRetrying } from '../engine/policy.ts'
 import type { Workflow } from '../engine/workflow.ts'
 import { type ExportDeps, failFile, makeFile } from '../export/export.ts'
-import type { StartGate } from './start-gate.ts'
 
 /** Each run is one transaction. */
 const STARTS = 8
-/** Each run uses at most one connection. */
-const FILES = 4
+/** Enough runs for large statements; few of them write at the same time (`file-group.ts`). */
+const FILES = 64
 
 /**
  * Starts the run of a slot, or of a test. Its file is another run, so that thousands of slots of one minute start in time, however long
@@ -27,14 +27,13 @@ export const scheduledReport: Workflow = {
  * Makes the file by the steps of an export and schedules its deliveries: one run for each destination, so that no destination waits for
  * the attempts of another. From then on the deliveries end the report's run.
  */
-export const reportFile = (deps: ExportDeps, starts: StartGate): Workflow => ({
+export const reportFile = (deps: ExportDeps): Workflow => ({
   kind: FILE_WORKFLOW.workflow,
   version: FILE_WORKFLOW.version,
   concurrency: FILES,
 
   async run(context) {
     const { environment, subject: run } = context
-    await starts.over()
     await makeFile(deps, context, {
       begin: steps =>
         steps.transact('export', async tx => {
@@ -42,7 +41,7 @@ export const reportFile = (deps: ExportDeps, starts: StartGate): Workflow => ({
           if (!file) throw new StopRetrying('its export is deleted')
           return file.id
         }),
-      published: steps => steps.transact('schedule-deliveries', tx => scheduleReportDeliveries(tx, environment, run)),
+      published: steps => steps.transact('schedule-deliveries', tx => scheduleReportDeliveries(tx, [{ environment, id: run }])),
     })
   },
 
