@@ -7,6 +7,9 @@ export const MIGRATION_LOCK = 7_301_994
 /** The migrations that a database has seen. A dump leaves the table out; a restore fills it by applying the migrations. */
 export const MIGRATIONS_TABLE = 'migrations'
 
+/** The oldest Postgres that the project supports has `nulls not distinct`, which the schema needs. As `server_version_num`. */
+const OLDEST_SERVER = 150_000
+
 /** The program cannot work with the schema of the database. The message is the line to print before exit 1. */
 export class SchemaRefused extends Error {}
 
@@ -68,6 +71,15 @@ export function requireKnown(history: readonly AppliedMigration[], known: readon
   }
 }
 
+/** @throws SchemaRefused for a Postgres that is too old. */
+async function requireServer(db: Db): Promise<void> {
+  const { rows } = await db.query<{ number: number; version: string }>(
+    `select current_setting('server_version_num')::int as number, current_setting('server_version') as version`,
+  )
+  const { number, version } = rows[0]!
+  if (number < OLDEST_SERVER) throw new SchemaRefused(`Postgres ${OLDEST_SERVER / 10_000} or later is needed: DATABASE_URL names Postgres ${version}`)
+}
+
 /** Applies the migrations in the caller's transaction. */
 export async function applyMigrations(tx: Tx, migrations: Migration[]): Promise<void> {
   await tx.query(
@@ -82,7 +94,7 @@ export async function applyMigrations(tx: Tx, migrations: Migration[]): Promise<
 /**
  * Brings the database to the newest version. Each migration has a transaction of its own, and one advisory lock is held for all of them,
  * so that any number of processes may start at once.
- * @throws SchemaRefused when a later program, an unreleased one or another product made the schema.
+ * @throws SchemaRefused for a Postgres that is too old, and when a later program, an unreleased one or another product made the schema.
  */
 export async function migrate(url: string): Promise<{ applied: number }> {
   // No statement time-out: building an index on a large table may take longer.
@@ -97,6 +109,7 @@ export async function migrate(url: string): Promise<{ applied: number }> {
 async function migrateWith(pool: Pool): Promise<{ applied: number }> {
   const db = await pool.connect()
   try {
+    await requireServer(db)
     await db.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
     const known = await knownMigrations()
     const history = await appliedMigrations(db)

@@ -45,6 +45,19 @@ test('a database with another history ends the start with one line, exit code 1'
   ])
 })
 
+test('a server that is too old ends the start with one line, exit code 1', async () => {
+  const database = await freshDatabase()
+  onTestFinished(() => database.drop())
+  await database.pool.query(`
+    create schema old;
+    create function old.current_setting(name text) returns text language sql as
+      $$ select case name when 'server_version_num' then '140018' when 'server_version' then '14.18' else pg_catalog.current_setting(name) end $$`)
+  const address = new URL(database.url)
+  address.searchParams.set('options', '-c search_path=old,pg_catalog,public')
+  const env = { DATABASE_URL: address.href, APP_SECRET: 'a secret for tests only, long enough', DATA_DIR: await temporaryFolder() }
+  expect(await start(env)).toEqual([1, 'perennial: Postgres 15 or later is needed: DATABASE_URL names Postgres 14.18\n'])
+})
+
 test('a data folder with another history too, and its server is stopped', async () => {
   const dataDir = await madeFolder()
   const embedded = await startEmbedded({ dataDir, log: () => {} })
