@@ -20,7 +20,7 @@ declare module 'vitest' {
 }
 
 const INSTALLED = '/usr/lib/postgresql'
-const OLDEST_SUPPORTED = 14
+const OLDEST_SUPPORTED = 15
 /** The package creates and starts a cluster of its own unless this file tells otherwise. */
 const CREATION = { folder: '/etc/postgresql-common', file: 'createcluster.conf', text: 'create_main_cluster = false\n' }
 /** The files that need this server. */
