@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { LeaseLost } from '../../domain/jobs/job.ts'
 import { UNRECORDED } from '../../domain/jobs/lapse.ts'
 import { workflowHandlers } from '../../workflows/engine/execute.ts'
 import { POLICIES } from '../../workflows/engine/policy.ts'
@@ -60,4 +61,23 @@ test('a sleep forgets it with its own record: the step after it was not begun', 
   expect(await handler.handle(await claim(run), liveLease())).toEqual({ is: 'succeeded' })
   const { rows } = await fixture.pool.query('select attempts from steps where run = $1 order by n', [run])
   expect(rows.map(({ attempts }) => attempts)).toMatchObject([[], [{ number: 1, error: null }]])
+})
+
+test('steps that are recorded, and are gone through again, do not forget it', async () => {
+  const run = await lapsed()
+  let isFirst = true
+  const handler = handlerOf(async context => {
+    await context.together(steps => steps.transact('begin', async () => {}))
+    if (isFirst) throw new LeaseLost('the worker ends here')
+    await context.step('send', async () => {})
+  })
+  expect(await handler.handle(await claim(run), liveLease())).toEqual({ is: 'lost' })
+  isFirst = false
+  await fixture.pool.query('update due set lapsed_at = $2 where id = $1', [run, LAPSED])
+  expect(await handler.handle(await claim(run), liveLease())).toEqual({ is: 'succeeded' })
+  const { rows } = await fixture.pool.query('select attempts from steps where run = $1 order by n', [run])
+  expect(rows.at(-1).attempts).toMatchObject([
+    { number: 1, duration_ms: null, error: UNRECORDED },
+    { number: 2, error: null },
+  ])
 })

@@ -95,6 +95,7 @@ async function sleep({ run, cursor, records }: Context, name: string, seconds: n
   if (recorded?.status === 'succeeded') return
   const isOver = recorded?.is_due === true
   await records.transact(async (tx, startedAt) => {
+    await records.takeLapseIn(tx)
     await writeSteps(tx, run, [{ n, name, status: isOver ? 'succeeded' : 'waiting', startedAt }], seconds)
     if (!isOver) await suspendRun(tx, run, 'waiting', seconds)
   })

@@ -22,17 +22,21 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
   let postponed: ((tx: Tx) => Promise<void>)[] = []
   // The steps that the transaction under way finishes: one statement writes them.
   let finished: StepRecord[] = []
-  // A former executor has begun the next step and did not live to record that. The first transaction forgets it with what it records.
+  // A former executor has begun the next step that is not recorded, and did not live to record that.
   let hasLapsed = run.hasLapsed === true
+  let isLapseTaken = false
+
+  /** When that executor began; null: there was none. Only the transaction that records the step may forget it, not one that repeats what is recorded. */
+  async function takeLapseIn(tx: Tx): Promise<string | null> {
+    isLapseTaken = true
+    return hasLapsed ? takeLapse(tx, run) : null
+  }
 
   /**
    * One transaction; with the record of an outward effect it is tried until the database answers. `now`: the time on the environment's
    * clock.
    */
-  async function transact<T>(
-    work: (tx: Tx, now: string, lapsedAt: string | null) => Promise<T>,
-    isOutward = postponed.length > 0,
-  ): Promise<T> {
+  async function transact<T>(work: (tx: Tx, now: string) => Promise<T>, isOutward = postponed.length > 0): Promise<T> {
     // What an earlier try has written, if its commit got no answer.
     let unanswered: { written: readonly StepRecord[]; result: T } | null = null
     const write = (isRepeat: boolean) =>
@@ -41,22 +45,26 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
         if (unanswered && (await areWritten(tx, run, unanswered.written))) return unanswered.result
         unanswered = null
         finished = []
-        const lapsedAt = hasLapsed ? await takeLapse(tx, run) : null
+        isLapseTaken = false
         for (const record of postponed) await record(tx)
-        const done = await work(tx, now, lapsedAt)
-        if (finished.length > 0) await writeSteps(tx, run, finished)
+        const done = await work(tx, now)
+        if (finished.length > 0) {
+          await takeLapseIn(tx)
+          await writeSteps(tx, run, finished)
+        }
         unanswered = { written: finished, result: done }
         return done
       })
     const result = await (isOutward ? signals.untilRecorded(write) : write(false))
     postponed = []
-    hasLapsed = false
+    if (isLapseTaken) hasLapsed = false
     signals.effectRecorded()
     return result
   }
 
   return {
     transact,
+    takeLapseIn,
 
     postpone(record: (tx: Tx) => Promise<void>) {
       postponed.push(record)
@@ -70,7 +78,8 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
     /** The step's record, with the attempt that its worker did not live to record, if there is one. */
     async withLapse({ n, name, recorded }: StepPosition): Promise<RecordedStep | undefined> {
       if (!hasLapsed) return recorded
-      return transact(async (tx, _now, startedAt) => {
+      return transact(async tx => {
+        const startedAt = await takeLapseIn(tx)
         if (startedAt === null) return recorded
         const attempts = withLapse(recorded?.attempts ?? [], startedAt)
         const step = { n, name, status: 'running' as const, result: recorded?.result ?? null, attempts }
