@@ -2,7 +2,7 @@ import type { Pool } from '../../store/connect.ts'
 import { fillEnvironment } from './full-environment.ts'
 
 /** So many jobs of each of two kinds wait. Their ids are those up to this number; runs and deliveries that exist have higher ones. */
-export const WAITING = 1_000_000
+export const WAITING = 200_000
 const KINDS = [
   { kind: 'automation-run', table: 'automation_runs', destination: 'null' },
   { kind: 'delivery', table: 'deliveries', destination: `(select number from integrations where environment = $1 and id = 'int_1')` },
@@ -10,7 +10,7 @@ const KINDS = [
 /** Rows of every other table that grows with use. */
 const OTHERS = 5_000
 
-/** An environment of a long-used installation in which a million jobs of a kind wait. Only their jobs exist. Nothing of it is explained. */
+/** An environment of a long-used installation in which many jobs of a kind wait. Only their jobs exist. Nothing of it is explained. */
 export async function fillWithWaitingJobs(pool: Pool, environment: number): Promise<void> {
   for (const { table } of KINDS) await pool.query(`alter table ${table} alter column number restart with ${2 * WAITING}`)
   await fillEnvironment(pool, environment, OTHERS)
