@@ -42,11 +42,13 @@ export function reportFiles({ copying, planned, starts, storage, partRows, ...de
   const turns = takingTurns(AT_ONCE, { share: SHARE })
   const load = batching((claimed: readonly ClaimedJob[]) => loadNewFiles(planned, claimed))
   const publish = batching((written: readonly WrittenFile[]) => transaction(planned, tx => publishFiles(tx, written)), { max: MOST })
+  // As many folds as files: each holds a connection and the users of its batch in memory.
+  const foldTurns = takingTurns(AT_ONCE)
   // What begins while an environment is folded waits for the next fold: it must show what was posted before it began.
   const fold = batchingByKey(
     (environment: Environment) => String(environment),
     async environments => {
-      await foldPresent(copying, environments[0]!)
+      await foldTurns(environments[0]!, () => foldPresent(copying, environments[0]!))
       return environments.map(() => null)
     },
     { inFlight: 1 },
