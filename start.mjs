@@ -14,9 +14,9 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST) {
 // files, names and compression.
 process.env.UV_THREADPOOL_SIZE ??= '8'
 // The size of V8's young generation, in MB (default 16). What streams through a worker dies young, but outside of V8's heap, where room
-// only lets it pile up: an export of 200,000 rows peaks at 126 MB with 2, 145 with 4 and 155 with 8. An event that starts an automation
-// run takes 1.6 ms of processor time with 2, 1.3 with 4 and 1.2 with 8. An API process parses large batches and collects less often with more room. One process for all stays in
-// between. execve keeps the process number.
+// only lets it pile up: an export of 200,000 rows peaked at 126 MB with 2 and at 145 MB with 4, with which a worker collects less often than
+// with 2. An API process parses large batches and collects less often with more room. One process for all stays in between. execve keeps the
+// process number.
 const YOUNG = { worker: 4, api: 32 }[process.env.ROLE]
 if (YOUNG && process.execve && !process.execArgv.some(flag => flag.startsWith('--max-semi-space-size'))) {
   const { execPath, execArgv, argv, env } = process
