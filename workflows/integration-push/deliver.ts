@@ -71,7 +71,7 @@ type Delivering = Required<DeliverDeps> & {
 /** Requests to one receiver at the same time. What a worker holds besides them is being recorded, or comes next. */
 const AT_ONCE = 64
 /** A worker that holds fewer deliveries leaves most of what it inserts to a sweep and a batch, which write each job once more. */
-const HELD = 8 * AT_ONCE
+const HELD = 4 * AT_ONCE
 
 /** Opens the secrets of a configuration once for all deliveries that were loaded with it. */
 function openedSettings(secrets: Secrets) {
