@@ -77,7 +77,8 @@ async function requireServer(db: Db): Promise<void> {
     `select current_setting('server_version_num')::int as number, current_setting('server_version') as version`,
   )
   const { number, version } = rows[0]!
-  if (number < OLDEST_SERVER) throw new SchemaRefused(`Postgres ${OLDEST_SERVER / 10_000} or later is needed: DATABASE_URL names Postgres ${version}`)
+  if (number < OLDEST_SERVER)
+    throw new SchemaRefused(`Postgres ${OLDEST_SERVER / 10_000} or later is needed: DATABASE_URL names Postgres ${version}`)
 }
 
 /** Applies the migrations in the caller's transaction. */
