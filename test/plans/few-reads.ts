@@ -27,7 +27,7 @@ export function testReads(server: TestServer): void {
     explained.stop()
   })
 
-  test('every statement reads as few rows without statistics as with them', { timeout: 300_000 }, async () => {
+  test('every statement reads as few rows without statistics as with them', { timeout: 600_000 }, async () => {
     explained.taken()
     await driveAll(api)
     const without = explained.taken()
