@@ -179,11 +179,3 @@ test('the lane of an add-on asks for its subscription', async () => {
   subscribe(START)
   expect((await reports(`${id}:extra`)).map(({ lineage }) => lineage)).toEqual([id, `${id}:extra`])
 })
-
-test('a change so late that its rest costs nothing has the plan of its price', async () => {
-  const { subscribe, changeItems, id } = paddleStory(fixture.live)
-  subscribe(START)
-  const late = { ...MAX, price: '0', rest: '0.000001', unit: MAX.price }
-  changeItems(START + 30 * DAY - 60_000, [MAX], [late], [])
-  expect(periodsOf((await reports(id))[0]!.statements).at(-1)).toMatchObject({ price: '0', plan: { price: '20', days: 30 } })
-})

@@ -116,11 +116,8 @@ type Charge = { price: string | undefined; end: number | undefined; isPaidBefore
 function planOf(period: PlanPeriod, { price, end, isPaidBefore }: Charge): Plan | null {
   const { plan, ends, isFree } = period
   if (isFree) return null
-  // The rest of a period may be too short to cost anything.
-  const prorated = proratedPlan(plan)
-  if (prorated) return prorated
   if (!isPaid(plan)) return isPaidBefore ? freeOncePlan(plan, period) : null
-  return end !== undefined && end < ends ? cutPlan(price, period) : null
+  return proratedPlan(plan) ?? (end !== undefined && end < ends ? cutPlan(price, period) : null)
 }
 
 /** All that is known of a lineage's subscription. `transactions`: in the order of their begin. */
