@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { continueLater, continueWork } from '../jobs/bounded-work.ts'
-import { deleteJobs, lockJobs, oneOf } from '../jobs/sql.ts'
+import { deleteJobs, idIn, lockJobs } from '../jobs/sql.ts'
 import { wakeLockedRuns } from '../jobs/wake-runs.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { lockOrderingKeys } from './ordering-key.ts'
@@ -56,7 +56,7 @@ async function failThese(tx: Tx, environment: Environment, integration: number, 
     [numbers, environment],
   )
   // Also the jobs that recording has inserted meanwhile. A worker that executes one of these deliveries can record nothing.
-  await tx.query(deleteJobs(DELIVERY_DUE, oneOf('$1::bigint[]')), [numbers])
+  await tx.query(deleteJobs(DELIVERY_DUE, idIn('$1::bigint[]')), [numbers])
   await wakeLockedRuns(tx, failed.rows.length === open.length ? runs : await runsOfEnded(tx, runs, failed.rows), null)
 }
 

@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type ClaimedJob, tryLockFence } from '../jobs/job.ts'
-import { deleteJobs, lockJobs, oneOf } from '../jobs/sql.ts'
+import { deleteJobs, idIn, lockJobs } from '../jobs/sql.ts'
 import { RUN_CANCELLED } from '../ledger-history/history.ts'
 import { DELIVERY_DUE, OPEN_DELIVERY } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
@@ -31,7 +31,7 @@ export async function failDeliveriesOfRuns(tx: Tx, runs: readonly number[]): Pro
      where number = any ($1::bigint[]) and status in ${OPEN_DELIVERY}`,
     [numbers],
   )
-  await tx.query(deleteJobs(DELIVERY_DUE, oneOf('$1::bigint[]')), [numbers])
+  await tx.query(deleteJobs(DELIVERY_DUE, idIn('$1::bigint[]')), [numbers])
 }
 
 /** Ends a claimed delivery whose run is cancelled with its automation, before the cancellation has reached the run. False: another worker has it. */

@@ -84,7 +84,7 @@ export const lockJobs = (kind: string, ids: string, strength: Strength = 'no key
  * In SQL: one of the ids of an array, of which the plan does not know how many there are. Where it knows, and the table has no statistics, it
  * takes a read of all jobs of the kind for cheaper than some dozens of probes.
  */
-export const oneOf = (ids: string): string => `any (array(select unnest(${ids})))`
+export const idIn = (ids: string): string => `any (array(select unnest(${ids})))`
 
 /** Ends jobs: they can no longer be claimed, and a worker that has claimed one can record nothing. */
 export const deleteJobs = (kind: string, ids: string): string => `delete from due where kind = '${kind}' and id = ${ids}`

@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import type { InsertCapacity } from './claim-on-insert.ts'
 import { hasNoTurns } from './groups.ts'
 import { announceJobs, type ClaimedJob, type ClaimedRow, claimedJob } from './job.ts'
-import { lockJobs, oneOf, rescheduleJobs } from './sql.ts'
+import { idIn, lockJobs, rescheduleJobs } from './sql.ts'
 
 /** Kind of the jobs of automation runs; a job's id is the run's number. */
 export const AUTOMATION_RUN_DUE = 'automation-run'
@@ -37,7 +37,7 @@ const WAKE_LOCKED = `
     batched_until = case when c.id is null then d.batched_until end,
     lease_until = case when c.id is null then d.lease_until else clock_timestamp() + make_interval(secs => $5::float8 / 1000) end
   from woken w left join claimed c on c.id = w.id
-  where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = ${oneOf('$1::bigint[]')} and d.id = w.id
+  where d.kind = '${AUTOMATION_RUN_DUE}' and d.id = ${idIn('$1::bigint[]')} and d.id = w.id
   returning d.id, d.fence, d.environment, d.destination, d.lapsed_at is not null as has_lapsed, c.id is not null as is_claimed`
 
 /** A run's job that this transaction has locked. `is_free`: no worker has claimed it. */

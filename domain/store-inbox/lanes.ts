@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment, EnvironmentKind } from '../environment.ts'
 import type { ClaimedJob } from '../jobs/job.ts'
-import { deleteJobs, oneOf, suspendJobs } from '../jobs/sql.ts'
+import { deleteJobs, idIn, suspendJobs } from '../jobs/sql.ts'
 import type { StorePlatform } from '../stores/config.ts'
 import type { Expectation } from './checks.ts'
 
@@ -196,7 +196,7 @@ export async function eraseLanesOf(tx: Tx, environment: Environment, limit: numb
 }
 
 async function deleteLanes(tx: Tx, lanes: number[]): Promise<void> {
-  await tx.query(deleteJobs(STORE_LANE_DUE, oneOf('$1::bigint[]')), [lanes])
+  await tx.query(deleteJobs(STORE_LANE_DUE, idIn('$1::bigint[]')), [lanes])
   await tx.query('delete from store_inbox where lane = any ($1::bigint[])', [lanes])
   await tx.query('delete from store_lanes where id = any ($1::bigint[])', [lanes])
 }
