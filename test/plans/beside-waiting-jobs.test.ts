@@ -14,7 +14,7 @@ import { suspendDeliveries } from '../../domain/deliveries/suspend.ts'
 import { lockFences, tryLockFence } from '../../domain/jobs/job.ts'
 import { takeLapse } from '../../domain/jobs/lapse.ts'
 import { releaseLeases, renewLeases } from '../../domain/jobs/lease.ts'
-import { deleteJobs, oneOf } from '../../domain/jobs/sql.ts'
+import { deleteJobs, idIn } from '../../domain/jobs/sql.ts'
 import { dispatchDue, nextDue } from '../../domain/jobs/sweep.ts'
 import { takeBatch } from '../../domain/jobs/take-batch.ts'
 import { wakeLockedRuns, wakeRuns } from '../../domain/jobs/wake-runs.ts'
@@ -67,7 +67,7 @@ function statements(environment: number): Record<string, (pool: Pool) => Promise
     'lock fences': undone(tx => lockFences(tx, 'delivery', deliveries)),
     'lock fence': undone(tx => tryLockFence(tx, deliveries[0]!)),
     lapse: undone(tx => takeLapse(tx, deliveries[0]!)),
-    delete: undone(tx => tx.query(deleteJobs('delivery', oneOf('$1::bigint[]')), [IDS])),
+    delete: undone(tx => tx.query(deleteJobs('delivery', idIn('$1::bigint[]')), [IDS])),
     wake: undone(tx => wakeRuns(tx, environment, IDS)),
     'wake locked': undone(tx =>
       wakeLockedRuns(
