@@ -25,7 +25,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   'durable-runs': () => import('./durable-runs.ts'),
   'report-files': () => import('./report-files.ts'),
   'scale-out': () => import('./scale-out.ts'),
-  'postgres-crash': () => import('./postgres-crash.ts'),
+  chaos: () => import('./chaos.ts'),
   charts: () => import('./charts.ts'),
   replica: () => import('./replica.ts'),
   overview: () => import('./overview.ts'),
