@@ -48,7 +48,8 @@ describe.each(DRIVERS)('answers that come while the database is away, over %s', 
       'all deliveries',
       async () => {
         const { rows } = await postgres.pool.query(
-          `select id, attempt_count from deliveries where event_name = $1 and status = 'delivered' order by id collate "C"`,
+          `select id, (select count(*)::int from jsonb_array_elements(attempts) a where a ->> 'duration_ms' is not null) as sent
+           from deliveries where event_name = $1 and status = 'delivered' order by id collate "C"`,
           [name],
         )
         return rows.length === 2 * EVENTS ? rows : undefined
@@ -61,7 +62,8 @@ describe.each(DRIVERS)('answers that come while the database is away, over %s', 
       ...installation.sink.received.map(({ id }) => id),
     ]
     expect(ids).toHaveLength(2 * EVENTS)
-    expect(delivered).toEqual(ids.sort().map(id => ({ id, attempt_count: 1 })))
+    // On a busy machine a claim may lapse before its request is sent: such an attempt is told, and has no duration.
+    expect(delivered).toEqual(ids.sort().map(id => ({ id, sent: 1 })))
   }
 
   test.each([
