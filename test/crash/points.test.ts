@@ -38,6 +38,8 @@ const transactionsOver = (driver: Driver): [CrashPoint, number][] =>
   process.env.CRASH_KILLS ? ALL_TRANSACTIONS : [ALL_TRANSACTIONS[driver === 'pg-boss' ? 1 : 4]!]
 /** Longer than the server leaves a transaction open in which nothing happens: the transaction is undone, and its work is another's. */
 const FROZEN_MS = 6_500
+/** One in so many rounds of the load asks for an export, too. */
+const FILES = 5
 
 describe.each(DRIVERS)('over %s', driver => {
   test('a worker killed at each named point: every promise is kept, none twice', async () => {
@@ -73,9 +75,11 @@ describe.each(DRIVERS)('over %s', driver => {
       const other = await site.worker()
       for (const end = performance.now() + 60_000; frozenAt.length === seen; ) {
         if (performance.now() > end) throw new Error(`the worker was never continued at ${point}: ${frozen.output()}`)
-        if (!(await isBehind(site.pool, 50))) await moreLoad(site.call, load, round++)
-        if (round % 10 === 1) await moreFiles(site, files)
-        await delay(100)
+        if (!(await isBehind(site.pool, 50))) {
+          if (round % FILES === 0) await moreFiles(site, files)
+          await moreLoad(site.call, load, round++)
+        }
+        await delay(300)
       }
       // It goes on beside its successor, and has the time to do harm.
       await moreLoad(site.call, load, round++)
