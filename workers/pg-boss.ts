@@ -26,19 +26,20 @@ export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBo
   })
   boss.on('error', onError)
   await boss.start()
-  const known = new Map<string, Promise<string>>()
+  // The creation of a queue waits for a lock that all processes share. Only the first start of an installation has any to create.
+  const known = new Map((await boss.getQueues()).map(({ name }) => [name, Promise.resolve(name)]))
 
   // A message is useless after a minute and is never retried: the sweep dispatches its jobs again.
   const queueOf = (kind: string): Promise<string> => {
     const name = `batches-${kind}`
     const creating =
-      known.get(kind) ??
+      known.get(name) ??
       boss
         .createQueue(name, { retryLimit: 0, retentionSeconds: 60, deleteAfterSeconds: 60, expireInSeconds: 60, notify: true })
         .then(() => name)
     // A failure must not stay: the next announcement tries again.
-    creating.catch(() => known.delete(kind))
-    known.set(kind, creating)
+    creating.catch(() => known.delete(name))
+    known.set(name, creating)
     return creating
   }
 

@@ -1,28 +1,22 @@
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type Client, client } from '../harness/client.ts'
+import type { Client } from '../harness/client.ts'
 import { type CrashFixture, crashFixture } from '../harness/crash-fixture.ts'
 import { type Hook, hook, post } from '../harness/integrations.ts'
-import { launch, type Running, run } from '../harness/process.ts'
+import { launch, run } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
 // Processes start and leases run out in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 120_000 })
 
 let site: CrashFixture
-let api: Running
 let call: Client
 let made: Hook
-const env = (role: string): Record<string, string> => ({ ...site.env(role), ALLOW_PRIVATE_NETWORK: 'true' })
 beforeAll(async () => {
-  site = await crashFixture({ events: 0, perBatch: 1, people: 1, partRows: 100 })
-  api = await run({ env: env('api') })
-  call = client(api.url, env('api').BOOTSTRAP_SECRET_KEY!)
+  site = await crashFixture({ events: 0, perBatch: 1, people: 1, partRows: 100, more: { ALLOW_PRIVATE_NETWORK: 'true' } })
+  call = site.call
 })
-afterAll(async () => {
-  await api.end()
-  await site.end()
-})
+afterAll(() => site.end())
 
 const PEOPLE = 5
 const EACH = 4
@@ -76,10 +70,10 @@ test.each([
   ['delivery-recorded', 2],
 ])('a worker that dies at "%s" loses no event, and repeats under the same id what it had in hand', async (point, after) => {
   made = await hook({ call, config: { events: ['*'] } })
-  const dying = launch({ script: DYING, env: { ...env('worker'), CRASH_POINT: point, CRASH_AFTER: String(after) } })
+  const dying = launch({ script: DYING, env: { ...site.env('worker'), CRASH_POINT: point, CRASH_AFTER: String(after) } })
   for (let n = 0; n < EACH; n++) await post(call, ...Array.from({ length: PEOPLE }, (_, i) => custom(`p${i}`, `n${n}`)))
   expect(await dying.ended).toBeNull()
-  const worker = await run({ env: env('worker') })
+  const worker = await run({ env: site.env('worker') })
   try {
     await endsWell()
     if (point === 'delivery-sent') expect([...came().values()].some(times => times > 1)).toBe(true)

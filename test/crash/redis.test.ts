@@ -16,7 +16,7 @@ vi.setConfig({ testTimeout: 120_000 })
 
 const KEY = `sk_${'k'.repeat(40)}`
 const EVENTS = 20
-const PROMISES = 60
+const PROMISES = 30
 
 let redis: TestRedis
 let database: FreshDatabase

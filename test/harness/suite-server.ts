@@ -9,8 +9,10 @@ const TEMPLATE = 'perennial_template'
 /** Settings of a server for the whole suite, and the migrated template of which every test file clones a database of its own. */
 export async function prepareServer({ url, superuser, major }: ServerAddress): Promise<void> {
   // No test ends these servers without a shutdown (the tests that do have servers of their own): nothing need reach the disk. The drop of
-  // a database beside a busy disk took up to 30 s, because a checkpoint syncs everything first.
-  await executeAll(superuser, ['alter system set fsync = off', 'select pg_reload_conf()', ...grantsOf(major)])
+  // a database beside a busy disk took up to 30 s, because a checkpoint syncs everything first. And every new database is a checkpoint, after
+  // which every page would be logged whole.
+  const settings = ['fsync', 'full_page_writes'].map(name => `alter system set ${name} = off`)
+  await executeAll(superuser, [...settings, 'select pg_reload_conf()', ...grantsOf(major)])
   await executeAll(url, [`create database ${TEMPLATE}`])
   const template = new URL(url)
   template.pathname = `/${TEMPLATE}`

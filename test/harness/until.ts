@@ -1,10 +1,16 @@
+/** What comes soon is seen soon. To ask a hundred times a second for longer takes the processor from what is waited for. */
+const SHORTEST_MS = 10
+const LONGEST_MS = 50
+const pauseAfter = (waitedMs: number): number => Math.min(LONGEST_MS, SHORTEST_MS + waitedMs / 20)
+
 /** Repeats `ask` until it returns a value; fails with `what` after `ms`. */
 export async function until<T>(what: string, ask: () => Promise<T | undefined> | T | undefined, ms = 60_000): Promise<T> {
-  const end = performance.now() + ms
+  const start = performance.now()
   for (;;) {
     const answer = await ask()
     if (answer !== undefined) return answer
-    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`)
-    await new Promise(resolve => setTimeout(resolve, 10))
+    const waited = performance.now() - start
+    if (waited > ms) throw new Error(`not within ${ms} ms: ${what}`)
+    await new Promise(resolve => setTimeout(resolve, pauseAfter(waited)))
   }
 }

@@ -7,14 +7,17 @@ import { share } from '../harness/effort.ts'
 import { type Transition, transitionsOf } from './transitions.ts'
 
 const ZONES = Intl.supportedValuesOf('timeZone')
+const iso = (ms: number) => new Date(ms).toISOString().slice(0, 16)
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const EVERY = ZONES.flatMap(name => transitionsOf(name))
-/**
- * One zone of those that change their clocks alike at the same moment: only the days around it are looked at. TEST_ZONES=all takes each zone.
- */
-const TRANSITIONS =
-  process.env.TEST_ZONES === 'all' ? EVERY : [...new Map(EVERY.map(one => [`${one.at} ${one.before} ${one.after}`, one])).values()]
+/** What the clocks show when they change, in which month and on which day of the week, and by how much. */
+const likeness = ({ at, before, after }: Transition): string => {
+  const local = new Date(at + before)
+  return `${before} ${after} ${iso(at + before).slice(11)} ${local.getUTCMonth()} ${local.getUTCDay()}`
+}
+/** One of those that are alike but for the year and the zone: only the days around it are looked at. TEST_ZONES=all takes each of each zone. */
+const TRANSITIONS = process.env.TEST_ZONES === 'all' ? EVERY : [...new Map(EVERY.map(one => [likeness(one), one])).values()]
 
 const schedule = (rest: Partial<Schedule>): Schedule => ({
   timezone: 'UTC',
@@ -32,7 +35,6 @@ function take(of: Schedule, after: number, count: number): Slot[] {
   for (const slot of slotsAfter(of, after)) if (slots.push(slot) === count) return slots
   return slots
 }
-const iso = (ms: number) => new Date(ms).toISOString().slice(0, 16)
 const dateOf = ({ day }: Slot) => new Date(day * DAY).toISOString().slice(0, 10)
 /** What the zone's clocks show. */
 const wall = (name: string, at: number) => iso(at + IANAZone.create(name).offset(at) * 60_000)
@@ -111,7 +113,7 @@ describe('at every transition of every zone until 2035', () => {
         expect(skipping).toEqual(around.map(other => ({ ...other, isSkipped: other.at === slot.at })))
         found++
       }
-    expect(found).toBeGreaterThan(500)
+    expect(found).toBeGreaterThan(80)
   })
 
   test('a time that comes twice has its slot at the first, or at both, the second covering what lies between', () => {
@@ -128,7 +130,7 @@ describe('at every transition of every zone until 2035', () => {
         expect(once.map(({ at }) => at)).toEqual([first.at])
         found++
       }
-    expect(found).toBeGreaterThan(500)
+    expect(found).toBeGreaterThan(80)
   })
 })
 

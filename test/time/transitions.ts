@@ -12,8 +12,11 @@ export function transitionsOf(name: string): Transition[] {
   const zone = IANAZone.create(name)
   const offset = (at: number) => zone.offset(at) * 60_000
   const found: Transition[] = []
+  let next = offset(FROM)
   for (let at = FROM; at < TO; at += STEP) {
-    const [before, after] = [offset(at), offset(at + STEP)]
+    const before = next
+    const after = offset(at + STEP)
+    next = after
     if (before === after) continue
     let [low, high] = [at, at + STEP]
     while (high - low > 60_000) {
