@@ -48,7 +48,7 @@ const POSTED_REFUNDS = `
 /**
  * Recounts the figures of customers from all their facts: transactions, payments, gross and net in USD. Each amount is converted at the rate
  * of the day of its purchase; an amount without a rate is only counted. Writes `statuses` in the same statement. `purchases`: all that are recorded of the
- * users. The users' rows are locked.
+ * users. The users' rows are locked. A row that would stay as it is keeps its version: a new one has an entry in each of its indexes.
  */
 export async function recount(
   tx: Tx,
@@ -77,7 +77,9 @@ export async function recount(
              offset 0
            ) c
            cross join lateral (select ctid as row_id from users where environment = $1 and id >= c.user_id and id <= c.user_id order by id limit 1) t
-           where u.ctid = t.row_id`,
+           where u.ctid = t.row_id and (u.first_transaction_at, u.last_payment_at, u.payments_count, u.converted_payments, u.purchase_currency,
+            u.purchase_product_id, u.gross_payments_usd, u.net_payments_usd, u.status)
+            is distinct from (c.first_at, c.last_at, c.payments, c.converted, c.currency, c.product, c.gross, c.gross - c.refunds, coalesce(c.status, u.status))`,
     values: [environment, users, users.map(user => statuses.get(user) ?? null), refunded.map(({ id }) => id), refunded.map(postedBack)],
   })
 }

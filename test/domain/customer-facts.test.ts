@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { recount } from '../../domain/customers/recount.ts'
 import { drainMarks } from '../../domain/folding/drain.ts'
+import { markStored } from '../../domain/marks/mark.ts'
 import { refold } from '../../domain/purchases/refold.ts'
 import { recordedPurchases } from '../../domain/subscriptions/recorded.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -139,6 +140,39 @@ test('refunds subtract at most what was paid, and family-shared purchases count 
   expect(await stored(user)).toMatchObject({ payments_count: 1, gross: '10', net: '6' })
   await api.call('PATCH', coins.body.url, { body: { refunded_at: null } })
   expect(await stored(user)).toMatchObject({ gross: '10', net: '10' })
+})
+
+test('a fold of facts that change no sum writes no version of the customer', async () => {
+  const user = await userOf(api)
+  const post = (event_name: string, more: object = {}) =>
+    api.call('POST', '/v4/events', {
+      body: {
+        events: [
+          {
+            event_id: `${user}-${event_name}`,
+            event_name,
+            customer_uid: user,
+            happened_at: hours(0),
+            platform: 'iOS',
+            transaction: { transaction_id: `${user}-1`, expires_at: hours(20_000) },
+            ...more,
+          },
+        ],
+      },
+    })
+  const version = async () => (await api.pool.query<{ xmin: string }>('select xmin::text from users where id = $1', [user])).rows[0]!.xmin
+  const fold = () => drainMarks(api.pool, api.project.production, 10_000)
+  await post('subscription_started', { price: '5', currency: 'USD' })
+  await fold()
+  await transaction(api.pool, tx => markStored(tx, api.project.production, [user]))
+  const before = await version()
+  await fold()
+  expect(await version()).toBe(before)
+  await post('in_app_purchase', { price: '3', currency: 'USD', transaction: { transaction_id: `${user}-2` } })
+  const posted = await version()
+  await fold()
+  expect(await version()).not.toBe(posted)
+  expect(await stored(user)).toMatchObject({ status: 'active', payments_count: 2, gross: '8', net: '8' })
 })
 
 test('whatever was told, the facts of every user can be folded', async () => {
