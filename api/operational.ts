@@ -1,13 +1,10 @@
-import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
-import { extname } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import type Koa from 'koa'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import { type Drift, isDegraded } from '../domain/reconciliation/drift.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
+import { documentation } from './documentation.ts'
 import { downloads } from './download.ts'
 import { Problem } from './errors.ts'
 import { type FiguresAccess, opensFigures } from './figures-access.ts'
@@ -24,24 +21,6 @@ export type OperationalDeps = {
 }
 
 const DESCRIPTION = new URL('../schemas/generated/openapi.json', import.meta.url)
-const DOCS = new URL('../web/docs/', import.meta.url)
-const SWAGGER = pathToFileURL(createRequire(import.meta.url).resolve('swagger-ui-dist/swagger-ui.css'))
-/** The reference page with all of its files, and the pages about figures and errors. They load nothing from other servers. */
-const PAGE: Record<string, URL> = {
-  '/docs': new URL('index.html', DOCS),
-  '/docs/v3': new URL('index.html', DOCS),
-  '/docs/analytics': new URL('analytics.html', DOCS),
-  '/docs/errors': new URL('errors.html', DOCS),
-  '/docs/page.js': new URL('page.js', DOCS),
-  '/docs/swagger-ui.css': new URL('swagger-ui.css', SWAGGER),
-  '/docs/swagger-ui-bundle.js': new URL('swagger-ui-bundle.js', SWAGGER),
-}
-const TYPES: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-}
-const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'"
 
 type Handler = (ctx: Koa.Context) => Promise<void>
 
@@ -81,6 +60,7 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
   const isOpen = (ctx: Koa.Context) => opensFigures(access, ctx.get('Authorization'))
   const description = readFile(DESCRIPTION, 'utf8')
   const download = downloads(deps)
+  const pages = documentation()
 
   const fixed: Record<string, Handler> = {
     '/healthz': async ctx => {
@@ -108,18 +88,9 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
       ctx.body = await description
     },
   }
-  const page =
-    (file: URL): Handler =>
-    async ctx => {
-      ctx.type = TYPES[extname(file.pathname)] ?? 'application/octet-stream'
-      ctx.set('Content-Security-Policy', POLICY)
-      ctx.body = createReadStream(fileURLToPath(file))
-    }
-
   return async (ctx, next) => {
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
-    const file = PAGE[ctx.path]
-    const handler = Object.hasOwn(fixed, ctx.path) ? fixed[ctx.path] : file && page(file)
+    const handler = Object.hasOwn(fixed, ctx.path) ? fixed[ctx.path] : pages(ctx)
     if (isRead && handler) {
       ctx.state.route = ctx.path
       await handler(ctx)

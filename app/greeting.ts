@@ -12,7 +12,7 @@ export function greeting({ url, metricsUrl, keys, keysFile }: Perennial, config:
   return [
     '',
     `Perennial is ready at ${url}`,
-    `  API reference   ${url}/docs`,
+    `  Documentation   ${url}/docs`,
     ...(config.role === 'api' ? [] : [`  Queue           ${queueLine(config)}`]),
     ...(config.s3 ? [`  Export files    S3 bucket ${config.s3.bucket}`] : []),
     ...(config.redisUrl && config.operatorPassword ? [`  Queue page      ${url}${QUEUES_PAGE}`] : []),

@@ -1,45 +1,60 @@
-// `npm run generate` brings the charts of docs/analytics.md up to date, and makes the pages that the service serves from it and from
-// docs/errors.md. All are committed.
-import { readFileSync, writeFileSync } from 'node:fs'
+// `npm run generate` brings the charts of docs/analytics.md up to date, and makes the pages that the service serves at /docs from the files of
+// docs/. All are committed.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { withCharts } from './generate/charts.ts'
-import { htmlOf } from './generate/markdown.ts'
+import { classHighlighter } from './generate/highlight.ts'
+import { addressOf, guidePage, referencePage, startPage } from './generate/layout.ts'
+import { markdownRenderer, type Section } from './generate/markdown.ts'
+import { PAGES, REFERENCES } from './map.ts'
 
-const PAGE = new URL('../docs/analytics.md', import.meta.url)
-const SERVED = new URL('docs/analytics.html', import.meta.url)
-const ERRORS = new URL('../docs/errors.md', import.meta.url)
-const ERRORS_SERVED = new URL('docs/errors.html', import.meta.url)
+const DOCS = new URL('../docs/', import.meta.url)
+const GENERATED = new URL('generated/', import.meta.url)
 
-const STYLE = `body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color-scheme: light dark }
-table { border-collapse: collapse; margin: 1rem 0 } th, td { border: 1px solid #8886; padding: 0.3rem 0.6rem; text-align: left; vertical-align: top }
-pre { overflow-x: auto; padding: 0.8rem; background: #8882 } code { font-size: 0.9em } :target { background: #fd08 }`
+/** What a search finds: a heading of a page, with the text below it. */
+type Found = { id: string; page: string; heading: string; body: string }
 
-const page = (name: string, body: string) => `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>Perennial: ${name}</title>
-    <link rel="icon" href="data:," />
-    <style>
-${STYLE}
-    </style>
-  </head>
-  <body>
-<!-- Made by npm run generate from docs/${name}.md. -->
-${body}
-  </body>
-</html>
-`
+const found = (path: string, page: string, sections: readonly Section[]): Found[] =>
+  sections.map(({ anchor, text, body, level }) => ({
+    id: level === 1 ? path : `${path}#${anchor}`,
+    page,
+    heading: text,
+    body: body.replaceAll(/\s+/g, ' ').trim(),
+  }))
 
-/** The page about analytics, and as it is served; the page about errors, as it is served. */
-export function generatePages(): { markdown: string; html: string; errors: string } {
-  const markdown = withCharts(readFileSync(PAGE, 'utf8'))
-  return { markdown, html: page('analytics', htmlOf(markdown)), errors: page('errors', htmlOf(readFileSync(ERRORS, 'utf8'))) }
+/** `analytics`: docs/analytics.md with its charts. `files`: what stands in web/generated/, by name. */
+export async function generatePages(): Promise<{ analytics: string; files: Map<string, string> }> {
+  const names = new Set(PAGES.map(({ name }) => name))
+  const missing = readdirSync(DOCS).filter(file => file.endsWith('.md') && !names.has(file.slice(0, -'.md'.length)))
+  if (missing.length > 0) throw new Error(`web/map.ts has no place for ${missing.join(', ')}`)
+  const analytics = withCharts(readFileSync(new URL('analytics.md', DOCS), 'utf8'))
+  const textOf = (name: string) => (name === 'analytics' ? analytics : readFileSync(new URL(`${name}.md`, DOCS), 'utf8'))
+  const highlighter = await classHighlighter()
+  const pageOf = (file: string) =>
+    file.endsWith('.md') && names.has(file.slice(0, -'.md'.length)) ? addressOf(file.slice(0, -'.md'.length)) : null
+  const render = markdownRenderer(highlighter.html, pageOf)
+
+  const files = new Map<string, string>()
+  const search: Found[] = []
+  for (const { name, title } of PAGES) {
+    const { html, headings, sections } = render(textOf(name))
+    files.set(`${name}.html`, guidePage({ path: addressOf(name), name, title, html, headings }))
+    search.push(...found(addressOf(name), title, sections))
+  }
+  files.set('index.html', guidePage({ path: '/docs', name: '', title: 'Documentation', html: startPage(), headings: [] }))
+  for (const { path, title, description } of REFERENCES)
+    files.set(`${path.slice('/docs/'.length)}.html`, referencePage(path, title, description))
+  files.set('search.json', `${JSON.stringify(search)}\n`)
+  files.set('code.css', highlighter.css())
+  return { analytics, files }
 }
 
 if (import.meta.main) {
-  const { markdown, html, errors } = generatePages()
-  writeFileSync(PAGE, markdown)
-  writeFileSync(SERVED, html)
-  writeFileSync(ERRORS_SERVED, errors)
+  const { analytics, files } = await generatePages()
+  writeFileSync(new URL('analytics.md', DOCS), analytics)
+  rmSync(GENERATED, { recursive: true, force: true })
+  for (const [name, text] of files) {
+    const file = new URL(name, GENERATED)
+    mkdirSync(new URL('.', file), { recursive: true })
+    writeFileSync(file, text)
+  }
 }

@@ -4,13 +4,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CHART_NAMES, CHARTS } from '../../domain/figures/chart-table.ts'
 import { drainMarks } from '../../domain/folding/drain.ts'
 import { anchorOf } from '../../web/generate/markdown.ts'
-import { generatePages } from '../../web/generate.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const committed = readFileSync(new URL('docs/analytics.md', ROOT), 'utf8')
-const html = readFileSync(new URL('web/docs/analytics.html', ROOT), 'utf8')
+const html = readFileSync(new URL('web/generated/analytics.html', ROOT), 'utf8')
 
 let api: TestApi
 beforeAll(async () => {
@@ -19,12 +18,6 @@ beforeAll(async () => {
 afterAll(() => api.stop())
 
 describe('the page', () => {
-  test('is up to date', () => {
-    const fresh = generatePages()
-    expect(committed === fresh.markdown, 'docs/analytics.md is stale: npm run generate').toBe(true)
-    expect(html === fresh.html, 'web/docs/analytics.html is stale: npm run generate').toBe(true)
-  })
-
   test.each(CHARTS)('has the formulas of $code', ({ title, code, words, series, symbols }) => {
     const [, section] = committed.split(`\n### ${title}\n`)
     const own = section!.split('\n### ')[0]!
@@ -42,12 +35,6 @@ describe('the page', () => {
     expect(new Set(ids).size).toBe(ids.length)
     expect(CHART_NAMES.filter(name => !ids.includes(name))).toEqual([])
     expect([...text.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id!).filter(id => !ids.includes(id))).toEqual([])
-    expect(text).not.toMatch(/https?:\/\//)
-  })
-
-  test('has no Markdown left', () => {
-    const told = html.replaceAll(/<pre>[\s\S]*?<\/pre>|<code>.*?<\/code>|<style>[\s\S]*?<\/style>/g, '')
-    expect(told).not.toMatch(/\*|`|\]\(|\|---|^#|^- /m)
   })
 })
 

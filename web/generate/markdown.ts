@@ -1,5 +1,4 @@
-// As much of Markdown as our served pages use: headings, paragraphs, lists of one level, tables, code, emphasis, links, and lines that are an anchor.
-// What a page uses beyond that would be shown as it stands, and a test looks for it.
+import MarkdownIt, { type Token } from 'markdown-it'
 
 /** The anchor that GitHub gives a heading. */
 export const anchorOf = (heading: string): string =>
@@ -8,61 +7,72 @@ export const anchorOf = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(' ', '-')
 
-const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+export type Heading = { level: number; text: string; anchor: string }
+/** A heading with the text below it, up to the next one. */
+export type Section = Heading & { body: string }
+export type Rendered = { html: string; headings: Heading[]; sections: Section[] }
 
-/** A link to another file of the repository is only its text: the service does not serve the file. */
-const link = (text: string, target: string) => (target.startsWith('#') ? `<a href="${target}">${text}</a>` : text)
+const textOf = (token: Token): string => (token.children ?? []).map(child => child.content).join('')
 
-const spans = (text: string): string =>
-  text
-    .split(/(`[^`]+`)/)
-    .map(part =>
-      part.startsWith('`') && part.length > 1
-        ? `<code>${escaped(part.slice(1, -1))}</code>`
-        : escaped(part)
-            .replaceAll(/\[([^\]]+)\]\(([^)]+)\)/g, (_, name, target) => link(name, target))
-            .replaceAll(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
-            .replaceAll(/\*([^*]+)\*/g, '<em>$1</em>'),
-    )
-    .join('')
+/**
+ * A page of `docs/` becomes HTML. `pageOf` gives the address of another page by its file. A link to any other file of the repository is only its
+ * text: the service does not serve the file.
+ */
+export function markdownRenderer(highlight: (code: string, language: string) => string, pageOf: (file: string) => string | null) {
+  const markdown = new MarkdownIt({ html: true })
+  const addressOf = (href: string): string | null => {
+    if (/^(https?:|#|\/)/.test(href)) return href
+    const [file = '', anchor] = href.split('#')
+    const page = pageOf(file)
+    return page && (anchor === undefined ? page : `${page}#${anchor}`)
+  }
+  markdown.core.ruler.push('links', ({ tokens }) => {
+    for (const { children } of tokens) {
+      const open: boolean[] = []
+      for (const child of children ?? []) {
+        if (child.type === 'link_open') {
+          const address = addressOf(String(child.attrGet('href') ?? ''))
+          open.push(address !== null)
+          if (address === null) child.hidden = true
+          else child.attrSet('href', address)
+        } else if (child.type === 'link_close' && !open.pop()) child.hidden = true
+      }
+    }
+  })
+  const { rules } = markdown.renderer
+  const shown = (type: string): void => {
+    const plain = rules[type] ?? ((tokens, i, options, _env, self) => self.renderToken(tokens, i, options))
+    rules[type] = (tokens, i, options, env, self) => (tokens[i]!.hidden ? '' : plain(tokens, i, options, env, self))
+  }
+  shown('link_open')
+  shown('link_close')
+  rules.heading_open = (tokens, i) => `<${tokens[i]!.tag} id="${anchorOf(textOf(tokens[i + 1]!))}">`
+  rules.heading_close = (tokens, i) => {
+    const text = textOf(tokens[i - 1]!)
+    const link = `<a class="anchor" href="#${anchorOf(text)}" aria-label="Link to “${markdown.utils.escapeHtml(text)}”">#</a>`
+    return `${tokens[i]!.tag === 'h1' ? '' : ` ${link}`}</${tokens[i]!.tag}>\n`
+  }
+  rules.fence = (tokens, i) => {
+    const { content, info } = tokens[i]!
+    return `<div class="code"><pre tabindex="0"><code>${highlight(content.trimEnd(), info.trim())}</code></pre><button type="button" class="copy" hidden>Copy</button></div>\n`
+  }
+  // A wide table scrolls by itself, and not the page.
+  rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
+  rules.table_close = () => '</table></div>\n'
 
-const cellsOf = (line: string) => line.slice(1, -1).split('|')
-const row = (line: string, tag: 'th' | 'td') =>
-  `<tr>${cellsOf(line)
-    .map(cell => `<${tag}>${spans(cell.trim())}</${tag}>`)
-    .join('')}</tr>`
-
-function table([head, , ...rows]: string[]): string {
-  return `<table>\n<thead>${row(head!, 'th')}</thead>\n<tbody>\n${rows.map(line => row(line, 'td')).join('\n')}\n</tbody>\n</table>`
+  return (text: string): Rendered => {
+    const tokens = markdown.parse(text, {})
+    const sections: Section[] = []
+    for (const [i, token] of tokens.entries()) {
+      if (token.type === 'heading_open') {
+        const heading = textOf(tokens[i + 1]!)
+        sections.push({ level: Number(token.tag.slice(1)), text: heading, anchor: anchorOf(heading), body: '' })
+      } else if (token.type === 'inline' && tokens[i - 1]?.type !== 'heading_open') {
+        const section = sections.at(-1)
+        if (section) section.body += `${textOf(token)} `
+      } else if (token.type === 'fence' && sections.length > 0) sections.at(-1)!.body += `${token.content} `
+    }
+    const headings = sections.map(({ level, text: heading, anchor }) => ({ level, text: heading, anchor }))
+    return { html: markdown.renderer.render(tokens, markdown.options, {}), headings, sections }
+  }
 }
-
-const heading = (line: string) => {
-  const [, marks, text] = /^(#+) (.*)$/.exec(line)!
-  return `<h${marks!.length} id="${anchorOf(text!)}">${spans(text!)}</h${marks!.length}>`
-}
-
-const list = (block: string) =>
-  `<ul>\n${block
-    .slice(2)
-    .split('\n- ')
-    .map(item => `<li>${spans(item.replaceAll(/\n */g, ' '))}</li>`)
-    .join('\n')}\n</ul>`
-
-function blockToHtml(block: string): string {
-  if (block.startsWith('```')) return `<pre><code>${escaped(block.split('\n').slice(1, -1).join('\n'))}</code></pre>`
-  if (block.startsWith('#')) return heading(block)
-  if (block.startsWith('|')) return table(block.split('\n'))
-  if (block.startsWith('- ')) return list(block)
-  const anchor = /^<a id="([\w-]+)"><\/a>$/.exec(block)
-  if (anchor) return `<span id="${anchor[1]}"></span>`
-  return block.startsWith('<!--') ? '' : `<p>${spans(block.replaceAll('\n', ' '))}</p>`
-}
-
-/** The blocks of a page are set apart by empty lines, except inside code. */
-const blocksOf = (markdown: string) => markdown.match(/```[\s\S]*?\n```|[^\n](?:(?!\n\n|\n```)[\s\S])*/g) ?? []
-
-export const htmlOf = (markdown: string): string =>
-  blocksOf(markdown)
-    .map(blockToHtml)
-    .filter(html => html !== '')
-    .join('\n')

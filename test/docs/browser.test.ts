@@ -1,0 +1,115 @@
+// The documentation in a browser: as a reader uses it, in both themes, on a wide and on a narrow screen.
+import { execFileSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { requireCommand } from '../harness/debian-package.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+let api: TestApi
+let browser: Browser
+beforeAll(async () => {
+  await requireCommand('chromium')
+  const executablePath = execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim()
+  api = await startApi()
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
+})
+afterAll(async () => {
+  await browser?.close()
+  await api?.stop()
+})
+
+type Shown = { page: Page; requests: string[]; faults: string[] }
+
+async function open(path: string, { theme = 'light', width = 1440 }: { theme?: 'light' | 'dark'; width?: number } = {}): Promise<Shown> {
+  const context = await browser.newContext({
+    colorScheme: theme,
+    viewport: { width, height: 900 },
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  const page = await context.newPage()
+  const [requests, faults]: [string[], string[]] = [[], []]
+  page.on('request', request => requests.push(request.url()))
+  page.on('pageerror', error => faults.push(String(error)))
+  page.on('console', message => message.type() === 'error' && faults.push(message.text()))
+  await page.goto(api.url + path)
+  return { page, requests, faults }
+}
+
+/** What axe finds in the page, one line for each rule. Its script is run as a tool of the browser, which no policy of a page forbids. */
+async function accessibility(page: Page): Promise<string[]> {
+  await page.addInitScript({ path: AXE })
+  await page.reload()
+  await page.waitForLoadState('networkidle')
+  return page.evaluate<string[]>(`axe
+    .run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })
+    .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`)
+}
+
+describe.each(['light', 'dark'] as const)('in the %s theme', theme => {
+  test.each([
+    ['/docs', 1440],
+    ['/docs', 390],
+    ['/docs/walk-through', 1440],
+    ['/docs/configuration', 390],
+    ['/docs/analytics', 1440],
+  ])('%s, %s px wide: no fault of access, no error, nothing from elsewhere, nothing wider than the screen', async (path, width) => {
+    const { page, requests, faults } = await open(path, { theme, width })
+    expect(await accessibility(page)).toEqual([])
+    expect(requests.filter(url => !url.startsWith(api.url))).toEqual([])
+    expect(faults).toEqual([])
+    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0)
+    await page.context().close()
+  })
+})
+
+test('a reader searches, and goes to a section by the keyboard', async () => {
+  const { page } = await open('/docs')
+  await page.keyboard.press('/')
+  await page.keyboard.type('scale out')
+  await page.getByRole('option').first().waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/\/docs\/operating#/)
+  await page.context().close()
+})
+
+test('a reader copies a command', async () => {
+  const { page } = await open('/docs/walk-through')
+  await page.locator('.copy').first().click()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe('ALLOW_PRIVATE_NETWORK=true npm start')
+  await page.context().close()
+})
+
+test('a chosen theme stays', async () => {
+  const { page } = await open('/docs', { theme: 'light' })
+  const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+  const light = await background()
+  await page.locator('#theme').click()
+  const dark = await background()
+  expect(dark).not.toBe(light)
+  await page.goto(`${api.url}/docs/stores`)
+  expect(await background()).toBe(dark)
+  await page.context().close()
+})
+
+describe('the reference', () => {
+  test.each(['/docs/api', '/docs/api/v3', '/docs/api/sdk'])('%s is drawn, and nothing comes from elsewhere or is refused', async path => {
+    const { page, requests, faults } = await open(path)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.waitForLoadState('networkidle')
+    expect(requests.filter(url => !url.startsWith(api.url) && !url.startsWith('data:') && !url.startsWith('blob:'))).toEqual([])
+    // One of its libraries tries whether it may compile functions, and does without.
+    expect(faults.filter(fault => !fault.includes('unsafe-eval'))).toEqual([])
+    await page.context().close()
+  })
+
+  test('shows curl, TypeScript and Python for an operation', async () => {
+    const { page } = await open('/docs/api#tag/users/GET/v4/users/{user_id}')
+    const sample = page.getByText('api.v4GetUser').first()
+    await sample.waitFor({ state: 'attached' })
+    await page.context().close()
+  })
+})

@@ -1,0 +1,31 @@
+import { startSearch } from '/docs/assets/search.js'
+import { themeButton } from '/docs/assets/theme-button.js'
+
+const COPIED_MS = 1_500
+
+themeButton()
+startSearch()
+
+for (const button of document.querySelectorAll('.copy')) {
+  button.hidden = false
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(button.previousElementSibling.textContent)
+    button.textContent = 'Copied'
+    setTimeout(() => {
+      button.textContent = 'Copy'
+    }, COPIED_MS)
+  })
+}
+
+/** Marks the heading that is being read, in the list of this page. */
+const links = new Map([...document.querySelectorAll('.contents a')].map(link => [decodeURIComponent(link.hash.slice(1)), link]))
+const observer = new IntersectionObserver(
+  entries => {
+    const entered = entries.find(({ isIntersecting }) => isIntersecting)
+    if (!entered) return
+    for (const link of links.values()) link.removeAttribute('aria-current')
+    links.get(entered.target.id)?.setAttribute('aria-current', 'true')
+  },
+  { rootMargin: '0px 0px -70% 0px' },
+)
+for (const id of links.keys()) observer.observe(document.getElementById(id))

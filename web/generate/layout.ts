@@ -1,0 +1,110 @@
+import { MAP, PAGES, type Page, REFERENCES } from '../map.ts'
+import type { Heading } from './markdown.ts'
+
+const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+export const addressOf = (name: string): string => `/docs/${name}`
+
+const item = (path: string, title: string, current: string) =>
+  `<li><a href="${path}"${path === current ? ' aria-current="page"' : ''}>${escaped(title)}</a></li>`
+
+function navigation(current: string): string {
+  const groups = [
+    ...MAP.map(({ group, pages }) => ({ group, links: pages.map(({ name, title }) => [addressOf(name), title] as const) })),
+    { group: 'Reference', links: REFERENCES.map(({ path, title }) => [path, title] as const) },
+  ]
+  return groups
+    .map(
+      ({ group, links }) =>
+        `<section><h2>${group}</h2><ul>${links.map(([path, title]) => item(path, title, current)).join('')}</ul></section>`,
+    )
+    .join('\n')
+}
+
+const head = (title: string) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${escaped(title)} · Perennial</title>
+<link rel="icon" href="/docs/assets/icon.svg">
+<link rel="stylesheet" href="/docs/assets/docs.css">
+<link rel="stylesheet" href="/docs/assets/code.css">
+<script src="/docs/assets/theme.js"></script>
+</head>
+`
+
+const header = `<a class="skip" href="#content">Skip to the content</a>
+<header>
+<a class="brand" href="/docs"><img src="/docs/assets/icon.svg" alt="" width="22" height="22">Perennial</a>
+<search>
+<label class="unseen" for="search">Search the documentation</label>
+<input id="search" type="search" placeholder="Search" autocomplete="off" role="combobox" aria-expanded="false" aria-controls="results" aria-autocomplete="list">
+<ul id="results" role="listbox" aria-label="Results" hidden></ul>
+</search>
+<button type="button" id="theme" hidden>Theme</button>
+</header>
+`
+
+/** The headings of the second and the third level; a page with fewer than three has no list of them. */
+function contents(headings: readonly Heading[]): string {
+  const listed = headings.filter(({ level }) => level === 2 || level === 3)
+  if (listed.length < 3) return ''
+  const line = ({ level, text, anchor }: Heading) => `<li class="level-${level}"><a href="#${anchor}">${escaped(text)}</a></li>`
+  return `<nav class="contents" aria-label="On this page"><h2>On this page</h2><ul>${listed.map(line).join('')}</ul></nav>\n`
+}
+
+function neighbours(name: string): string {
+  const i = PAGES.findIndex(page => page.name === name)
+  const link = (page: Page | undefined, rel: 'prev' | 'next', word: string) =>
+    page ? `<a rel="${rel}" href="${addressOf(page.name)}"><span>${word}</span>${escaped(page.title)}</a>` : '<span></span>'
+  return `<nav class="neighbours" aria-label="Neighbouring pages">${link(PAGES[i - 1], 'prev', 'Before')}${link(PAGES[i + 1], 'next', 'Next')}</nav>`
+}
+
+export type Guide = { path: string; name: string; title: string; html: string; headings: readonly Heading[] }
+
+export const guidePage = ({ path, name, title, html, headings }: Guide): string => `${head(title)}<body>
+${header}<div class="columns">
+<details class="menu"><summary>All pages</summary><nav aria-label="All pages">${navigation(path)}</nav></details>
+<nav class="side" aria-label="Pages">${navigation(path)}</nav>
+<main id="content">
+${html}${name === '' ? '' : neighbours(name)}
+</main>
+${contents(headings)}</div>
+<script type="module" src="/docs/assets/docs.js"></script>
+</body>
+</html>
+`
+
+/** The page in which the reference of one description is drawn. */
+export const referencePage = (
+  path: string,
+  title: string,
+  description: string,
+): string => `${head(title).replace('docs.css', 'reference.css')}<body>
+<nav class="references" aria-label="References"><a class="brand" href="/docs"><img src="/docs/assets/icon.svg" alt="" width="20" height="20">Guides</a>${REFERENCES.map(
+  reference => `<a href="${reference.path}"${reference.path === path ? ' aria-current="page"' : ''}>${escaped(reference.title)}</a>`,
+).join('')}<button type="button" id="theme" hidden>Theme</button></nav>
+<main id="reference" data-description="${description}"></main>
+<script src="/docs/assets/style-attributes.js"></script>
+<script src="/docs/assets/scalar.js"></script>
+<script type="module" src="/docs/assets/reference.js"></script>
+</body>
+</html>
+`
+
+const card = ({ name, title, about }: Page) =>
+  `<li><a href="${addressOf(name)}"><strong>${escaped(title)}</strong>${escaped(about ?? '')}</a></li>`
+
+/** The first page: where each kind of reader begins, and what else there is. */
+export function startPage(): string {
+  const [first, ...rest] = MAP
+  const lists = [
+    ...rest.map(({ group, pages }) => ({ group, links: pages.map(({ name, title }) => [addressOf(name), title] as const) })),
+    { group: 'Reference', links: REFERENCES.map(({ path, title }) => [path, title] as const) },
+  ]
+  return `<h1>Perennial</h1>
+<p class="lead">Subscription analytics and entitlements that you host, with automations, exports and reports that never silently fail to happen, and never happen twice.</p>
+<ul class="cards">${first!.pages.map(card).join('')}</ul>
+<div class="lists">${lists.map(({ group, links }) => `<section><h2>${group}</h2><ul>${links.map(([path, title]) => item(path, title, '')).join('')}</ul></section>`).join('')}</div>
+`
+}
