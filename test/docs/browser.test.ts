@@ -108,8 +108,14 @@ describe('the reference', () => {
 
   test('shows curl, TypeScript and Python for an operation', async () => {
     const { page } = await open('/docs/api#tag/users/GET/v4/users/{user_id}')
-    const sample = page.getByText('api.v4GetUser').first()
-    await sample.waitFor({ state: 'attached' })
+    const sample = page.locator('[data-testid="client-picker"]').first()
+    await sample.click()
+    await page.getByText('TypeScript', { exact: true }).first().waitFor()
+    const shown = await page.evaluate<string[]>(`[...document.querySelectorAll('[role=option]')].map(option => option.textContent.trim())`)
+    expect(shown).toEqual(['TypeScript', 'Requests', 'Curl'])
+    await page.getByText('TypeScript', { exact: true }).first().click()
+    const code = () => page.evaluate<string>(`[...document.querySelectorAll('pre code')].map(({ textContent }) => textContent).join()`)
+    await expect.poll(code).toContain("import { perennial } from '@perennial/client'")
     await page.context().close()
   })
 })

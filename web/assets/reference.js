@@ -12,6 +12,7 @@ const HIDDEN = [
   'http',
   'java',
   'js',
+  'julia',
   'kotlin',
   'node',
   'objc',

@@ -56,6 +56,7 @@ export function markdownRenderer(highlight: (code: string, language: string) => 
     const { content, info } = tokens[i]!
     return `<div class="code"><pre tabindex="0"><code>${highlight(content.trimEnd(), info.trim())}</code></pre><button type="button" class="copy" hidden>Copy</button></div>\n`
   }
+  rules.html_block = (tokens, i) => (tokens[i]!.content.startsWith('<!--') ? '' : tokens[i]!.content)
   // A wide table scrolls by itself, and not the page.
   rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
   rules.table_close = () => '</table></div>\n'
