@@ -67,6 +67,29 @@ test.each(decisions)('%s has the sections of a decision', page => {
   expect(read(page)).toMatch(/^\*\*Status:\*\* (accepted|superseded by \[\d{3}\]\(.*\)), \d{4}-\d{2}$/m)
 })
 
+test('the five commands of CONTRIBUTING are commands of npm or scripts of package.json', () => {
+  const { scripts } = JSON.parse(read('package.json'))
+  const rows = read('CONTRIBUTING.md')
+    .split('\n')
+    .filter(line => line.startsWith('| `npm '))
+  expect(rows).toHaveLength(5)
+  const named = rows.flatMap(row => [...row.split('|')[1]!.matchAll(/npm (?:run )?([a-z]+)/g)].map(([, name]) => name!))
+  expect(named.filter(name => name !== 'ci' && !(name in scripts))).toEqual([])
+})
+
+/** biome formats by biome.json, an editor by .editorconfig. */
+test('.editorconfig agrees with biome', () => {
+  const { indentStyle, indentWidth, lineWidth } = JSON.parse(read('biome.json')).formatter
+  const settings = Object.fromEntries(
+    [
+      ...read('.editorconfig')
+        .split('[*.md]')[0]!
+        .matchAll(/^(\w+) = (.+)$/gm),
+    ].map(([, name, value]) => [name, value]),
+  )
+  expect(settings).toMatchObject({ indent_style: indentStyle, indent_size: String(indentWidth), max_line_length: String(lineWidth) })
+})
+
 /** The anchor that GitHub gives a heading. */
 const anchorOf = (heading: string) =>
   heading
@@ -77,6 +100,7 @@ const anchorOf = (heading: string) =>
 test('every link of the documents has a target', () => {
   const documents = [
     'README.md',
+    'CONTRIBUTING.md',
     'SECURITY.md',
     'examples/README.md',
     'bench/README.md',
