@@ -3,9 +3,14 @@ import { expect, test } from 'vitest'
 
 const ROOT = new URL('../../', import.meta.url)
 const read = (file: string) => readFileSync(new URL(file, ROOT), 'utf8')
-const pages = readdirSync(new URL('docs', ROOT))
-  .filter(file => file.endsWith('.md'))
-  .map(file => `docs/${file}`)
+const pagesIn = (folder: string): string[] =>
+  readdirSync(new URL(folder, ROOT))
+    .filter(file => file.endsWith('.md'))
+    .map(file => `${folder}/${file}`)
+    .sort()
+const pages = pagesIn('docs')
+const DECISIONS = 'docs/decisions/README.md'
+const decisions = pagesIn('docs/decisions').filter(page => page !== DECISIONS)
 
 /** Paths of the files that a page links to, from the root of the repository. */
 const targetsOf = (page: string): string[] =>
@@ -47,6 +52,44 @@ test('every page of docs is linked from the README or from a page that it links 
   expect(pages.filter(page => !reached.has(page))).toEqual([])
 })
 
+test('decisions are numbered one after the other, at most 60 lines long, and named by their index, which two pages name', () => {
+  expect(decisions.map(page => page.split('/').at(-1)!.slice(0, 4))).toEqual(decisions.map((_, n) => `${String(n + 1).padStart(3, '0')}-`))
+  expect(decisions.length).toBeGreaterThan(5)
+  expect(targetsOf(DECISIONS).filter(target => decisions.includes(target))).toEqual(decisions)
+  expect(decisions.filter(page => read(page).trimEnd().split('\n').length > 60)).toEqual([])
+  expect(['docs/contributing.md', 'docs/how-it-works.md'].filter(page => !targetsOf(page).includes(DECISIONS))).toEqual([])
+})
+
+test.each(decisions)('%s has the sections of a decision', page => {
+  const headings = [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading)
+  expect(headings[0]).toMatch(new RegExp(`^${page.split('/').at(-1)!.slice(0, 3)}: `))
+  expect(headings.slice(1)).toEqual(['Context', 'Decision', 'Consequences', 'Figures'])
+  expect(read(page)).toMatch(/^\*\*Status:\*\* (accepted|superseded by \[\d{3}\]\(.*\)), \d{4}-\d{2}$/m)
+})
+
+test('the five commands of CONTRIBUTING are commands of npm or scripts of package.json', () => {
+  const { scripts } = JSON.parse(read('package.json'))
+  const rows = read('CONTRIBUTING.md')
+    .split('\n')
+    .filter(line => line.startsWith('| `npm '))
+  expect(rows).toHaveLength(5)
+  const named = rows.flatMap(row => [...row.split('|')[1]!.matchAll(/npm (?:run )?([a-z]+)/g)].map(([, name]) => name!))
+  expect(named.filter(name => name !== 'ci' && !(name in scripts))).toEqual([])
+})
+
+/** biome formats by biome.json, an editor by .editorconfig. */
+test('.editorconfig agrees with biome', () => {
+  const { indentStyle, indentWidth, lineWidth } = JSON.parse(read('biome.json')).formatter
+  const settings = Object.fromEntries(
+    [
+      ...read('.editorconfig')
+        .split('[*.md]')[0]!
+        .matchAll(/^(\w+) = (.+)$/gm),
+    ].map(([, name, value]) => [name, value]),
+  )
+  expect(settings).toMatchObject({ indent_style: indentStyle, indent_size: String(indentWidth), max_line_length: String(lineWidth) })
+})
+
 /** The anchor that GitHub gives a heading. */
 const anchorOf = (heading: string) =>
   heading
@@ -55,7 +98,17 @@ const anchorOf = (heading: string) =>
     .replaceAll(' ', '-')
 
 test('every link of the documents has a target', () => {
-  const documents = ['README.md', 'SECURITY.md', 'examples/README.md', 'bench/README.md', 'clients/typescript/README.md', ...pages]
+  const documents = [
+    'README.md',
+    'CONTRIBUTING.md',
+    'SECURITY.md',
+    'examples/README.md',
+    'bench/README.md',
+    'clients/typescript/README.md',
+    ...pages,
+    DECISIONS,
+    ...decisions,
+  ]
   const gone = documents.flatMap(page =>
     [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].flatMap(([link, target, anchor]) => {
       const url = new URL(target === '' ? page.split('/').at(-1)! : target!, new URL(page, ROOT))
