@@ -11,6 +11,7 @@ export const ON_DENO: Record<string, string[]> = {
     'api/list-events',
     'api/router',
     'contract/operations',
+    'docs/pages',
     'outgoing/excerpt',
     'outgoing/fetch',
     'outgoing/google-token',
