@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { extname } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type Koa from 'koa'
@@ -45,10 +47,12 @@ function addresses(): Map<string, URL> {
     file,
   ])
   const assets = filesOf('assets/').map(([name, file]): [string, URL] => [`/docs/assets/${name}`, file])
+  // The file for programs, which stands beside the one for browsers.
+  const search = pathToFileURL(createRequire(import.meta.url).resolve('minisearch'))
   return new Map([
     ...generated,
     ...assets,
-    ['/docs/assets/minisearch.js', new URL(import.meta.resolve('minisearch'))],
+    ['/docs/assets/minisearch.js', new URL('../es/index.js', search)],
     ['/docs/assets/scalar.js', new URL('vendor/scalar.js.gz', WEB)],
   ])
 }
