@@ -32,9 +32,20 @@ function nextDueAt(subscription: Subscription, now: number): number | null {
   return Number.isFinite(next) ? next : null
 }
 
-/** Deletes the subscriptions of lineages that the users no longer own: transferred, or superseded by a purchase with another name. */
+/**
+ * Deletes the subscriptions of lineages that the users no longer own: transferred, or superseded by a purchase with another name. Before that, and
+ * before any other is overwritten, it writes a version of each user whose state time has changed since the last version: a file of customers may
+ * have shown that state, and the stored status, from before it, may equal the next one.
+ */
 const DROP = `
-with superseded as materialized (
+with passed as (
+  update users u set status = u.status
+  from (select distinct id from unnest($2::text[]) u(id) offset 0) k
+  cross join lateral (select ctid as row_id, changed_at from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1) t
+  cross join (select environment_now($1) as now offset 0) n
+  where u.ctid = t.row_id and (select 1 from subscriptions s cross join lateral unnest(s.state_at) at
+    where s.environment = $1 and s.user_id = k.id and at >= t.changed_at and at <= n.now limit 1) is not null
+), superseded as materialized (
   select s.id from (select distinct id from unnest($2::text[]) u(id)) u
     cross join lateral (select id, user_id, platform, lineage from subscriptions where environment = $1 and user_id = u.id offset 0) s
   where not exists (select 1 from unnest($3::text[], $4::text[], $5::text[]) n(user_id, platform, lineage)
