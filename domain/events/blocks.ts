@@ -12,6 +12,8 @@ export const BLOCK = 256
 /** Events that one statement counts: about a second. A deletion of events waits for it. */
 const AT_ONCE = 500_000
 
+// `offset 0` keeps the planner from reading the events before it knows the offsets.
+//
 // From the last block before all events that are not counted yet. Everything is read in one snapshot, and what the blocks were before only
 // decides where the reading begins.
 const CUT = `
@@ -19,7 +21,8 @@ with ends as materialized (
   select partition, next_offset from log_positions where environment = $1
 ), uncounted as materialized (
   select e.happened_at, e.id from event_counts c, ends p cross join lateral (
-    select happened_at, id from events where environment = $1 and partition = p.partition and log_offset >= c.offsets[p.partition + 1]) e
+    select happened_at, id from events where environment = $1 and partition = p.partition and log_offset >= c.offsets[p.partition + 1]
+    order by log_offset offset 0) e
   where c.environment = $1 and p.next_offset > c.offsets[p.partition + 1] order by e.happened_at, e.id limit 1
 ), base as materialized (
   select before, happened_at, id from event_blocks

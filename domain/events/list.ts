@@ -60,7 +60,8 @@ function fromBlock(order: Order): string {
     select total, offsets from event_counts where environment = $1
   ), tail as materialized (
     select e.happened_at, e.id from counts c, log_positions p cross join lateral (
-      select happened_at, id from events where environment = $1 and partition = p.partition and log_offset >= c.offsets[p.partition + 1]) e
+      select happened_at, id from events where environment = $1 and partition = p.partition and log_offset >= c.offsets[p.partition + 1]
+      order by log_offset limit ${UNCOUNTED + 1}) e
     where p.environment = $1 and p.next_offset > c.offsets[p.partition + 1] limit ${UNCOUNTED + 1}
   ), start as materialized (
     select b.happened_at, b.id, $3 - (${skipped}) - (
