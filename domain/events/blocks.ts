@@ -9,25 +9,25 @@ import type { Environment } from '../environment.ts'
 
 /** Events of a block. */
 export const BLOCK = 256
-/** Events that one statement counts: about a second. A deletion of events waits for it. */
-const AT_ONCE = 500_000
+/** Events that one statement counts: a fraction of a second. A deletion of events waits for it, and what waits for the deletion. */
+const AT_ONCE = 100_000
 
-// `offset 0` keeps the planner from reading the events before it knows the offsets.
-//
-// From the last block before all events that are not counted yet. Everything is read in one snapshot, and what the blocks were before only
-// decides where the reading begins.
+// From the last block before all events that are not counted yet; from the first event when too many are not. Everything is read in one
+// snapshot, and what the blocks were before only decides where the reading begins.
 const CUT = `
 with ends as materialized (
   select partition, next_offset from log_positions where environment = $1
 ), uncounted as materialized (
   select e.happened_at, e.id from event_counts c, ends p cross join lateral (
     select happened_at, id from events where environment = $1 and partition = p.partition and log_offset >= c.offsets[p.partition + 1]
-    order by log_offset offset 0) e
-  where c.environment = $1 and p.next_offset > c.offsets[p.partition + 1] order by e.happened_at, e.id limit 1
+    order by log_offset limit $3) e
+  where c.environment = $1 and p.next_offset > c.offsets[p.partition + 1] limit $3
+), earliest as materialized (
+  select happened_at, id from uncounted order by happened_at, id limit 1
 ), base as materialized (
   select before, happened_at, id from event_blocks
-  where environment = $1 and (happened_at, id) <= (
-    coalesce((select happened_at from uncounted), 'infinity'), coalesce((select id from uncounted), ''))
+  where environment = $1 and (select count(*) from uncounted) < $3 and (happened_at, id) <= (
+    coalesce((select happened_at from earliest), 'infinity'), coalesce((select id from earliest), ''))
   order by happened_at desc, id desc limit 1
 ), numbered as (
   select happened_at, id, coalesce((select before from base), 0) + row_number() over in_order - 1 as n, lead(id) over in_order is null as is_last
@@ -51,24 +51,41 @@ with ends as materialized (
 insert into event_counts as c (environment, total, offsets)
 select $1, case when total - before < $3 then total end, (select array_agg(next_offset order by partition) from ends) from counted
 on conflict (environment) do update set total = excluded.total, offsets = excluded.offsets
-returning total is not null as is_complete`
+returning total is not null as "isComplete", (select total from counted) as counted`
 
-/** Cuts blocks up to the end of the list, some events in a transaction. Nothing is done while another process does the same. */
-export async function cutBlocks(pool: Pool, environment: Environment, { block = BLOCK, atOnce = AT_ONCE } = {}): Promise<void> {
-  while (!(await cutSome(pool, environment, block, atOnce)));
+type Cut = { isComplete: boolean; counted: number }
+type CutOptions = { block?: number; atOnce?: number; isStopped?: () => boolean }
+
+/**
+ * Cuts blocks up to the end of the list, some events in a transaction. Nothing is done while another process does the same, nor while the
+ * environment is being emptied. It ends when it gets no further, as early events are appended as fast as it counts.
+ */
+export async function cutBlocks(
+  pool: Pool,
+  environment: Environment,
+  { block = BLOCK, atOnce = AT_ONCE, isStopped = () => false }: CutOptions = {},
+): Promise<void> {
+  let before = 0
+  while (!isStopped()) {
+    const cut = await cutSome(pool, environment, block, atOnce)
+    if (cut === null || cut.isComplete || cut.counted <= before) return
+    before = cut.counted
+  }
 }
 
-/** Whether nothing is left to do. */
-const cutSome = (pool: Pool, environment: Environment, block: number, atOnce: number): Promise<boolean> =>
+// Whoever empties an environment has its row when it deletes events, and the foreign keys of the blocks need that row: it comes before the lock
+// here, too.
+const LOCK_BLOCKS = `
+select pg_try_advisory_xact_lock($1, e.id) as locked
+from (select id from environments where id = $2 and reset_at is null for key share skip locked) e`
+
+const cutSome = (pool: Pool, environment: Environment, block: number, atOnce: number): Promise<Cut | null> =>
   transaction(pool, async tx => {
     // A statement of its own: the next one sees all deletions that have waited for no lock.
-    const locked = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1, $2) as locked', [
-      LOCK.eventBlocks,
-      environment,
-    ])
-    if (!locked.rows[0]!.locked) return true
-    const { rows } = await tx.query<{ is_complete: boolean }>(CUT, [environment, block, atOnce])
-    return rows[0]!.is_complete
+    const locked = await tx.query<{ locked: boolean }>(LOCK_BLOCKS, [LOCK.eventBlocks, environment])
+    if (!locked.rows[0]?.locked) return null
+    const { rows } = await tx.query<Cut>(CUT, [environment, block, atOnce])
+    return rows[0]!
   })
 
 /** Cuts blocks beside the requests of a process. */
@@ -88,7 +105,7 @@ export function blockCutting(pool: Pool, onError: (error: unknown, environment: 
       if (isEnded || wanted.has(environment)) return
       wanted.add(environment)
       cutting = cutting
-        .then(() => (isEnded ? undefined : cutBlocks(pool, environment)))
+        .then(() => cutBlocks(pool, environment, { isStopped: () => isEnded }))
         .catch(error => onError(error, environment))
         .finally(() => wanted.delete(environment))
     },

@@ -127,6 +127,34 @@ test('nothing is cut while events are being deleted, and nothing of what a delet
   await expectPlainPages(environment, [BLOCK, 400])
 })
 
+test('nothing is cut while the environment is being emptied, and what empties it is not waited for', async () => {
+  const environment = await newEnvironment()
+  await append(pool, environment, seconds(600, 400))
+  await transaction(pool, async tx => {
+    await tx.query('select 1 from environments where id = $1 for update', [environment])
+    await cutBlocks(pool, environment, { block: 32 })
+    await tx.query('delete from events where environment = $1', [environment])
+  })
+  const { rows } = await pool.query('select 1 from event_blocks where environment = $1', [environment])
+  expect(rows).toEqual([])
+})
+
+test('a statement that cuts reads a bounded number of events, however many are not counted yet, and a stopped cut goes on later', async () => {
+  const environment = await newEnvironment()
+  await append(cutting, environment, seconds(600, 400))
+  await cutBlocks(cutting, environment, { block: 32 })
+  await append(cutting, environment, seconds(6_000, 400))
+  const before = (await rowsRead([cutting], ['events'])).events!
+  let rounds = 0
+  await cutBlocks(cutting, environment, { block: 32, atOnce: 200, isStopped: () => rounds++ > 0 })
+  expect((await rowsRead([cutting], ['events'])).events! - before).toBeLessThan(1_000)
+  await expectPlainPages(environment, [BLOCK, 3_000])
+  await cutBlocks(cutting, environment, { block: 32, atOnce: 1_000 })
+  const total = await cutting.query('select total from event_counts where environment = $1', [environment])
+  expect(total.rows).toEqual([{ total: 6_600 }])
+  await expectPlainPages(environment, [BLOCK, 3_000])
+})
+
 test('a page far down reads a block of rows, and tells when the blocks are behind', async () => {
   const environment = await newEnvironment()
   await append(cutting, environment, seconds(20_000, 15_000))
