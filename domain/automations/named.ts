@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import { lockInOrder } from '../../store/lock-in-order.ts'
+import { lockInOrder, textKeys } from '../../store/lock-in-order.ts'
 import type { AutomationData } from '../automation-runs/definition.ts'
 import { locatedSteps } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
@@ -44,7 +44,7 @@ export const neededBy = (data: AutomationData): Named[] => [
 
 type Table = Exclude<NamedKind, 'segment'>
 const lockIn = (table: string, where = 'environment = $1') =>
-  lockInOrder({ table, key: 'id', keys: '$2::text[]', where, strength: 'key share' })
+  lockInOrder({ table, key: 'id', keys: textKeys('$2'), where, strength: 'key share' })
 const LOCK: Record<Table, string> = {
   entitlement: lockIn('entitlements'),
   screen: lockIn('screens'),

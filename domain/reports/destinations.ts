@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import { lockInOrder } from '../../store/lock-in-order.ts'
+import { lockInOrder, textKeys } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import { PROVIDERS, providerOf } from '../integrations/providers.ts'
 import { notFound, Refusal } from '../refusal.ts'
@@ -52,7 +52,7 @@ export async function needsFormulaGuard(tx: Tx, environment: Environment, ids: s
 export async function lockDestinations(tx: Tx, environment: Environment, ids: string[]): Promise<Destination[]> {
   const { rows } = await tx.query<Target>(
     lockInOrder({
-      ...{ table: 'integrations', key: 'id', keys: '$2::text[]', columns: TARGET_COLUMNS },
+      ...{ table: 'integrations', key: 'id', keys: textKeys('$2'), columns: TARGET_COLUMNS },
       ...{ where: 'environment = $1 and deleted_at is null and slug = any ($3)', strength: 'share' },
     }),
     [environment, ids, SLUGS],

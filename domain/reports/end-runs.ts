@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import { lockInOrder } from '../../store/lock-in-order.ts'
+import { lockInOrder, textKeys } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import { failExport } from '../exports/finish.ts'
 import { cancelRuns } from '../jobs/workflow-run.ts'
@@ -30,7 +30,7 @@ export async function endReport(tx: Tx, environment: Environment, report: Report
   await cancelDeliveries(tx, environment, deliveries)
   const ended = await tx.query<ReportRunRow>(
     lockInOrder({
-      ...{ table: 'report_runs', key: 'id', keys: '$2::text[]', columns: REPORT_RUN_COLUMNS },
+      ...{ table: 'report_runs', key: 'id', keys: textKeys('$2'), columns: REPORT_RUN_COLUMNS },
       ...{ where: `environment = $1 and status <> 'finished'`, strength: 'no key update' },
     }),
     [environment, ids],

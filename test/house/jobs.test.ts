@@ -32,3 +32,9 @@ test('no statement filters by an array the rows that it locks in the order of th
   expect('select 1 from t where id = any ($1) and a = $2 order by id for update').toMatch(filtered)
   expect(sources.filter(({ text }) => filtered.test(text)).map(({ file }) => file)).toEqual([])
 })
+
+test('ids that are given as an array of texts are locked in the order of their columns', () => {
+  const otherOrder = /keys: [`']\$\d::text\[\]/
+  expect(`lockInOrder({ keys: '$2::text[]' })`).toMatch(otherOrder)
+  expect(sources.filter(({ text }) => otherOrder.test(text)).map(({ file }) => file)).toEqual([])
+})
