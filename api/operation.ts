@@ -1,6 +1,7 @@
 import type { ChannelProbe } from '../domain/alerts/channel-settings.ts'
 import type { Trail } from '../domain/audit/record.ts'
 import type { BacktestTurns } from '../domain/automations/backtest/turns.ts'
+import type { BlockCutting } from '../domain/events/blocks.ts'
 import type { FactAccess } from '../domain/figures/open-source.ts'
 import type { IntegrationProbe } from '../domain/integrations/probe.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
@@ -17,6 +18,8 @@ export type ApiDeps = {
   pool: Pool
   /** Connections that plan a statement once (`plansOnce`), for the lists that are read most. */
   listing: Pool
+  /** For pages far down the list of events. */
+  blocks: BlockCutting
   /**
    * For what an operation commits while its own transaction is open. From one pool, enough such operations would wait for each other's
    * connections.

@@ -7,6 +7,7 @@ import { readiness } from '../api/readiness.ts'
 import { requestTurns } from '../api/request-turns.ts'
 import { type Listening, listen, listenForFigures } from '../api/server.ts'
 import { backtestTurns } from '../domain/automations/backtest/turns.ts'
+import { blockCutting } from '../domain/events/blocks.ts'
 import { replicasOf } from '../domain/figures/replica/replicas.ts'
 import { connect } from '../store/connect.ts'
 import type { BullBoard } from '../workers/bull-board.ts'
@@ -73,9 +74,12 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const requests = outgoing({ allowPrivateNetwork })
   const clients = storeClients({ outgoing: requests, tokens: googleTokens(requests), ...config.stores })
   const board = operatorBoard(config, log, resources)
+  const blocks = blockCutting(pool, (error, environment) =>
+    log.warn({ err: error, environment }, 'the blocks of a list of events were not cut'),
+  )
   const pools = [checks, watching, listing, stepping, scanning]
   const closeAll = async () => {
-    await replicas?.close()
+    await Promise.all([replicas?.close(), blocks.end()])
     await Promise.all([measurements.close(), ...pools.map(one => one.end()), requests.close(), board?.close()])
   }
   const deps = {
@@ -83,6 +87,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     checks,
     readiness: ready,
     listing,
+    blocks,
     stepping,
     facts: { pool, scanning, replicas, proceedsRates: config.proceedsRates },
     secrets,

@@ -18,6 +18,8 @@ export const LOCK = {
   appUser: 4_115,
   screenEvents: 4_116,
   lineageOwners: 4_117,
+  /** Also named in the migration of the blocks. */
+  eventBlocks: 4_118,
   compaction: 4_130,
   alerts: 4_140,
   channels: 4_141,

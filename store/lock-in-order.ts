@@ -1,3 +1,6 @@
+/** In the order of the columns of ids, which is not that of every database: two transactions must not lock the same rows in two orders. */
+export const textKeys = (parameter: string): string => `${parameter}::text[] collate "C"`
+
 type LockedRows = {
   table: string
   /** A column that is unique, or unique among the rows of `where`. */

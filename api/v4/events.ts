@@ -24,7 +24,8 @@ export const v4GetEvent = onPool('v4GetEvent', async ({ path, environment, db })
 }))
 
 export const v4ListEvents = onPool('v4ListEvents', async ({ query: { limit, offset, sort_order }, environment, deps }) => {
-  const rows = await listEvents(deps.listing, environment, { limit, offset, order: sort_order })
+  const { rows, isBehind } = await listEvents(deps.listing, environment, { limit, offset, order: sort_order })
+  if (isBehind) deps.blocks.cut(environment)
   return { body: offsetPage({ url: '/v4/events', rows, limit, item: event }) }
 })
 

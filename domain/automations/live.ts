@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { lockInOrder } from '../../store/lock-in-order.ts'
 import type { AutomationData } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
 import { completeData } from './complete.ts'
@@ -17,9 +18,11 @@ export async function lockLive(tx: Tx, environment: Environment, names: readonly
   const { rows } = await tx.query<Row>({
     name: 'lock-live-automations',
     text: `with locked as materialized (
-             select id, version, status from automations where environment = $1 and status in ('active', 'paused') and id = any (array(
-               select automation_id from automation_initiators where environment = $1 and event_name = any ($2::text[])))
-             order by id for share
+             ${lockInOrder({
+               ...{ table: 'automations', key: 'id', columns: 'id, version, status', strength: 'share' },
+               ...{ where: `environment = $1 and status in ('active', 'paused')` },
+               keys: 'array(select automation_id from automation_initiators where environment = $1 and event_name = any ($2::text[]))',
+             })}
            )
            select l.id, l.version, l.status, v.data, i.event_name, i.from_offsets
            from locked l

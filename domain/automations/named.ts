@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { lockInOrder, textKeys } from '../../store/lock-in-order.ts'
 import type { AutomationData } from '../automation-runs/definition.ts'
 import { locatedSteps } from '../automation-runs/definition.ts'
 import type { Environment } from '../environment.ts'
@@ -42,12 +43,13 @@ export const neededBy = (data: AutomationData): Named[] => [
 ]
 
 type Table = Exclude<NamedKind, 'segment'>
+const lockIn = (table: string, where = 'environment = $1') =>
+  lockInOrder({ table, key: 'id', keys: textKeys('$2'), where, strength: 'key share' })
 const LOCK: Record<Table, string> = {
-  entitlement: 'select id from entitlements where environment = $1 and id = any ($2::text[]) order by id for key share',
-  screen: 'select id from screens where environment = $1 and id = any ($2::text[]) order by id for key share',
-  push: 'select id from pushes where environment = $1 and id = any ($2::text[]) order by id for key share',
-  integration:
-    'select id from integrations where environment = $1 and id = any ($2::text[]) and deleted_at is null order by id for key share',
+  entitlement: lockIn('entitlements'),
+  screen: lockIn('screens'),
+  push: lockIn('pushes'),
+  integration: lockIn('integrations', 'environment = $1 and deleted_at is null'),
 }
 /** The order in which several kinds are locked. */
 const KINDS: readonly NamedKind[] = ['entitlement', 'screen', 'segment', 'push', 'integration']

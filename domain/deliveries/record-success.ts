@@ -1,4 +1,5 @@
 import type { Pool, Tx } from '../../store/connect.ts'
+import { lockInOrder } from '../../store/lock-in-order.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { InsertCapacity } from '../jobs/claim-on-insert.ts'
 import { type ClaimedJob, lockFences } from '../jobs/job.ts'
@@ -18,9 +19,11 @@ export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: 
 // in error that is probed becomes active with its first success.
 const IS_UNCLEARED = '(i.failures_in_row > 0 or i.delivery_error_count > 0 or i.active = 2 and i.is_probed)'
 const IS_OLD = "(i.last_delivery_at is null or i.last_delivery_at < date_trunc('second', g.now))"
-const lockedWhere = (condition: string, lock: string) => `
-    select i.number, i.active = 2 and i.is_probed as revived, g.now from integrations i join given g on g.number = i.number
-    where i.number = any ($1::int[]) and ${condition} order by i.number for no key update of i ${lock}`
+const lockedWhere = (where: string, lock: string) =>
+  lockInOrder({
+    ...{ table: 'integrations i join given g on g.number = i.number', key: 'i.number', keys: '$1::int[]' },
+    ...{ columns: 'i.number, i.active = 2 and i.is_probed as revived, g.now', where, strength: `no key update of i ${lock}` },
+  })
 const UPDATE_INTEGRATIONS = `
   with given as materialized (
     select i.number, environment_now(i.environment) as now from integrations i where i.number = any ($1::int[]) and i.deleted_at is null

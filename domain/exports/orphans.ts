@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { lockInOrder, textKeys } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import { recreateRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
@@ -10,7 +11,10 @@ export const IS_ORPHANED_EXPORT = `not ${unfinishedRunExists(EXPORT_WORKFLOW, 's
 
 /** Starts the run of each orphaned export anew, from the beginning; fails exports of report runs that have finished. Returns their number. */
 export async function repairExports(tx: Tx, ids: string[]): Promise<number> {
-  await tx.query(`select 1 from exports where status in ('new', 'processing') and id = any ($1) order by id for no key update`, [ids])
+  await tx.query(
+    lockInOrder({ table: 'exports', key: 'id', keys: textKeys('$1'), where: `status in ('new', 'processing')`, strength: 'no key update' }),
+    [ids],
+  )
   const { rows } = await tx.query<{ environment: Environment; id: string; report_run: string | null }>(
     `select environment, id, report_run from exports s where status in ('new', 'processing') and id = any ($1) and ${IS_ORPHANED_EXPORT} order by id`,
     [ids],

@@ -1,6 +1,6 @@
 import { Duration } from 'luxon'
 import type { Db, Tx } from '../../store/connect.ts'
-import { lockInOrder } from '../../store/lock-in-order.ts'
+import { lockInOrder, textKeys } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { alreadyExists, type Detail, invalidFields, notFound, Refusal } from '../refusal.ts'
@@ -132,7 +132,7 @@ export async function updateProduct(
 /** Locks products against deletion, in the order of their ids; the ids of those that exist. */
 export async function lockExistingProducts(tx: Tx, environment: Environment, ids: string[]): Promise<Set<string>> {
   const { rows } = await tx.query<{ id: string }>(
-    lockInOrder({ table: 'products', key: 'id', keys: '$2::text[]', where: 'environment = $1', strength: 'key share' }),
+    lockInOrder({ table: 'products', key: 'id', keys: textKeys('$2'), where: 'environment = $1', strength: 'key share' }),
     [environment, ids],
   )
   return new Set(rows.map(row => row.id))

@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { lockInOrder } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import { conflict, type Holder, inUse, notFound } from '../refusal.ts'
 import type { Condition } from '../segments/condition.ts'
@@ -64,8 +65,10 @@ export function refuseArchived({ status }: Configuration): void {
 /** Locks a remote configuration together with the experiments that use it, so that none of them starts in the meantime. */
 export async function lockWithUses(tx: Tx, environment: Environment, id: string, strength: Strength): Promise<Configuration> {
   await tx.query(
-    `select 1 from experiments where environment = $1 and id = any (array(
-       select experiment_id from experiment_groups where environment = $1 and remote_config_uid = $2)) order by id for share`,
+    lockInOrder({
+      ...{ table: 'experiments', key: 'id', where: 'environment = $1', strength: 'share' },
+      keys: 'array(select experiment_id from experiment_groups where environment = $1 and remote_config_uid = $2)',
+    }),
     [environment, id],
   )
   return lockConfiguration(tx, environment, id, strength)

@@ -1,4 +1,5 @@
 import type { Db, Tx } from '../../store/connect.ts'
+import { lockInOrder, textKeys } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import { PROVIDERS, providerOf } from '../integrations/providers.ts'
 import { notFound, Refusal } from '../refusal.ts'
@@ -50,8 +51,10 @@ export async function needsFormulaGuard(tx: Tx, environment: Environment, ids: s
  */
 export async function lockDestinations(tx: Tx, environment: Environment, ids: string[]): Promise<Destination[]> {
   const { rows } = await tx.query<Target>(
-    `select ${TARGET_COLUMNS} from integrations where environment = $1 and id = any ($2) and deleted_at is null and slug = any ($3)
-     order by id for share`,
+    lockInOrder({
+      ...{ table: 'integrations', key: 'id', keys: textKeys('$2'), columns: TARGET_COLUMNS },
+      ...{ where: 'environment = $1 and deleted_at is null and slug = any ($3)', strength: 'share' },
+    }),
     [environment, ids, SLUGS],
   )
   const found = new Map(rows.map(row => [row.id, row]))

@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { lockInOrder, textKeys } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import { failExport } from '../exports/finish.ts'
 import { cancelRuns } from '../jobs/workflow-run.ts'
@@ -28,7 +29,10 @@ export async function endReport(tx: Tx, environment: Environment, report: Report
   const deliveries = open.rows.flatMap(subjectsOf)
   await cancelDeliveries(tx, environment, deliveries)
   const ended = await tx.query<ReportRunRow>(
-    `select ${REPORT_RUN_COLUMNS} from report_runs where environment = $1 and id = any ($2) and status <> 'finished' order by id for no key update`,
+    lockInOrder({
+      ...{ table: 'report_runs', key: 'id', keys: textKeys('$2'), columns: REPORT_RUN_COLUMNS },
+      ...{ where: `environment = $1 and status <> 'finished'`, strength: 'no key update' },
+    }),
     [environment, ids],
   )
   for (const run of ended.rows) {

@@ -1,4 +1,5 @@
 import type { Pool, Tx } from '../../store/connect.ts'
+import { lockInOrder } from '../../store/lock-in-order.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type Environment, now } from '../environment.ts'
 import { isRawDataOn } from '../exports/create.ts'
@@ -114,9 +115,10 @@ async function firstDueSlots(tx: Tx, environment: Environment): Promise<number[]
 async function lockReports(tx: Tx, environment: Environment, numbers: number[]): Promise<ReportRow[]> {
   const { rows } = await tx.query<ReportRow>({
     name: 'lock-reports-by-number',
-    text: `select ${REPORT_COLUMNS} from scheduled_reports
-           where number = any ($2::bigint[]) and environment = $1 and deleted_at is null and next_slot is not null
-           order by number for no key update`,
+    text: lockInOrder({
+      ...{ table: 'scheduled_reports', key: 'number', keys: '$2::bigint[]', columns: REPORT_COLUMNS },
+      ...{ where: 'environment = $1 and deleted_at is null and next_slot is not null', strength: 'no key update' },
+    }),
     values: [environment, numbers],
   })
   return rows

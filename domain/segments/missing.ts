@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { lockInOrder, textKeys } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import { conflict } from '../refusal.ts'
 import { type Condition, segmentIdsIn } from './condition.ts'
@@ -12,7 +13,7 @@ export async function lockSegments(tx: Tx, environment: Environment, ids: readon
   const own = [...new Set(ids)].filter(id => !systemSegment(id))
   if (own.length === 0) return []
   const { rows } = await tx.query<{ id: string }>(
-    'select id from segments where environment = $1 and id = any ($2::text[]) order by id for key share',
+    lockInOrder({ table: 'segments', key: 'id', keys: textKeys('$2'), where: 'environment = $1', strength: 'key share' }),
     [environment, own],
   )
   const known = new Set(rows.map(({ id }) => id))

@@ -11,6 +11,7 @@ import { listen } from '../../api/server.ts'
 import type { NotificationDeps } from '../../api/stores/notifications.ts'
 import { jobs } from '../../app/jobs.ts'
 import { backtestTurns } from '../../domain/automations/backtest/turns.ts'
+import { blockCutting } from '../../domain/events/blocks.ts'
 import { type ProceedsRates, proceedsRates } from '../../domain/events/money.ts'
 import { type Replicas, replicasOf } from '../../domain/figures/replica/replicas.ts'
 import { createProject } from '../../domain/projects/create.ts'
@@ -196,9 +197,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const out = outgoing({ allowPrivateNetwork: true })
   const reached = storesFor(out, options.reachStores)
   const requests = await options.requestPool?.(database.url)
+  const blocks = blockCutting(pool, error => log.error(error))
   const deps = {
     pool: requests ?? pool,
     listing: options.listingPool ?? listing,
+    blocks,
     stepping,
     facts: {
       ...{ pool, scanning, replicas: null as Replicas | null, proceedsRates: options.proceedsRates ?? proceedsRates({}) },
@@ -279,6 +282,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     async stop() {
       await server.close()
       await beside?.stop()
+      await blocks.end()
       deps.metrics.close()
       await requests?.end()
       await checks.end()

@@ -25,3 +25,16 @@ test.each(OWNER_ALONE)('only domain/jobs %s', (_what, sql) => {
 test('only store/notify.ts notifies: a transaction that does holds up the commits of the whole cluster', () => {
   expect(sources.filter(({ text }) => /\bpg_notify\b|query\([`'"]notify /i.test(text)).map(({ file }) => file)).toEqual(['store/notify.ts'])
 })
+
+// Up to Postgres 16 such a plan takes the index for its order alone and reads every row of the table: `lockInOrder` probes it for each key.
+test('no statement filters by an array the rows that it locks in the order of the same column', () => {
+  const filtered = /\b((?:\w+\.)?\w+) = any ?\((?!\$\{)[^`;]{0,700}?\border by \1 for (no key update|update|key share|share)\b/
+  expect('select 1 from t where id = any ($1) and a = $2 order by id for update').toMatch(filtered)
+  expect(sources.filter(({ text }) => filtered.test(text)).map(({ file }) => file)).toEqual([])
+})
+
+test('ids that are given as an array of texts are locked in the order of their columns', () => {
+  const otherOrder = /keys: [`']\$\d::text\[\]/
+  expect(`lockInOrder({ keys: '$2::text[]' })`).toMatch(otherOrder)
+  expect(sources.filter(({ text }) => otherOrder.test(text)).map(({ file }) => file)).toEqual([])
+})
