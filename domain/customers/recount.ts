@@ -9,9 +9,10 @@ import type { CustomerStatus } from '../subscriptions/status.ts'
 
 // A refund without an amount refunds what is left of the transaction; the refunds of one transaction never exceed its amount. What is taken back
 // of them never exceeds the refunds. The USD that a sender states counts as long as the currency has no rate at all.
+const DAY = (e: string) => `(coalesce(${e}.transaction_date, ${e}.happened_at) at time zone 'UTC')::date`
+
 /** The rate of a currency on a day. Most amounts are in USD, and a call of the function takes longer than all else that is done with a row. */
 const rateOf = (currency: string, day: string) => `case when ${currency} = 'USD' then 1 else usd_rate(${currency}, ${day}) end`
-const DAY = (e: string) => `(coalesce(${e}.transaction_date, ${e}.happened_at) at time zone 'UTC')::date`
 
 const FACTS = `
   select p.purchased_at as at, p.amount, p.currency, p.store_product_id as product, p.amount * r.rate as usd,
