@@ -1,7 +1,7 @@
 import type { Detail } from '../domain/refusal.ts'
 
 /** Levels of nesting; a key needs a level, too. */
-export const MAX_DEPTH = 64
+const MAX_DEPTH = 64
 /** The most keys of one object: an object with many different keys takes a hundred times as long to parse as the same keys in small objects. */
 const MOST_OF_AN_OBJECT = 5_000
 

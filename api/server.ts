@@ -44,7 +44,7 @@ export type ServerDeps = ApiDeps &
 type App = Koa<RequestState, { state: RequestState }>
 
 /** The layers that a request passes, in order. `failures` stands inside `observe`, so the log shows the status of the answer. */
-export function application(deps: ServerDeps): App {
+function application(deps: ServerDeps): App {
   const app: App = new Koa()
   app.silent = true
   app.proxy = deps.trustedProxies > 0

@@ -39,7 +39,7 @@ async function privateServer(resources: Resources): Promise<string> {
 }
 
 /** Runs one statement on its own connection. */
-export async function once(url: string, text: string): Promise<pg.QueryResult> {
+async function once(url: string, text: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()

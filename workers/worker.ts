@@ -30,7 +30,7 @@ export type WorkerOptions = {
   at?: AtCrashPoint
 }
 
-export const LEASE_MS = 30_000
+const LEASE_MS = 30_000
 /** A busy machine may be silent for a moment; a new connection would not make it faster. */
 const SHORTEST_SILENCE_MS = 5_000
 

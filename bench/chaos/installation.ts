@@ -10,7 +10,7 @@ import { type Caller, caller } from '../sink.ts'
 export const APIS = 2
 export const WORKERS = 3
 
-export const PARTS = ['worker', 'api', 'redis', 'postgres'] as const
+const PARTS = ['worker', 'api', 'redis', 'postgres'] as const
 export type Part = (typeof PARTS)[number]
 
 export type Installation = {

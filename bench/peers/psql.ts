@@ -5,7 +5,7 @@ import { say } from '../report.ts'
 import type { Resources } from '../resources.ts'
 
 /** A program is missing that npm cannot install. The message is the line to print before exit 1. */
-export class Missing extends Error {
+class Missing extends Error {
   override name = 'Missing'
 }
 

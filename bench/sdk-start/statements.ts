@@ -10,8 +10,8 @@ import type { Tenant } from '../product.ts'
 
 /** A statement of the product. The user and the identity stand in `values` as these words. */
 export type Recorded = { name: string; text: string; values: unknown[] }
-export const USER = '$user'
-export const IDENTITY = '$identity'
+const USER = '$user'
+const IDENTITY = '$identity'
 
 const CONTEXT = 'home'
 

@@ -6,7 +6,7 @@ export type Rejection = RowFault & { row: Row }
 export type ImportBatch = { items: { row: Row; json: string }[]; bad: Rejection[]; last: number; end: number }
 
 /** The service accepts 8 MiB. 1 KiB remains for the text around the items. */
-export const MAX_BYTES: number = 8 * 1024 * 1024 - 1024
+const MAX_BYTES: number = 8 * 1024 * 1024 - 1024
 
 /** Groups rows into batches of at most `size` rows and `maxBytes` bytes. */
 export async function* batches(

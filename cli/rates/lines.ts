@@ -55,7 +55,7 @@ function formOf(header: string[]): Form | undefined {
   return columns.join().toLowerCase() === 'date,currency,usd_per_unit' ? PLAIN : ofTheBank(columns)
 }
 
-export const HEADERS = "must be date,currency,usd_per_unit or the header of the European Central Bank's eurofxref-hist.csv"
+const HEADERS = "must be date,currency,usd_per_unit or the header of the European Central Bank's eurofxref-hist.csv"
 
 /**
  * The lines of a file of rates, in order, with their numbers from 1. `latest`: the last day that has begun. `onUnknown` gets the columns that

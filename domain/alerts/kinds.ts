@@ -1,5 +1,5 @@
 /** What can be wrong. docs/alerts.md says of each kind when it begins and ends. */
-export const ALERT_KINDS = [
+const ALERT_KINDS = [
   'integration_error',
   'integration_held',
   'deliveries_exhausted',

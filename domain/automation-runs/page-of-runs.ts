@@ -7,7 +7,7 @@ import { UNFINISHED_RUN } from './run.ts'
 // as much as the largest one.
 
 /** Runs that one transaction reads and changes, in about a second. */
-export const AT_ONCE = 10_000
+const AT_ONCE = 10_000
 
 /** The last run that was read, newest first; `after_created` null: none. */
 export type RunCursor = { after_created: string | null; after_id: string | null }

@@ -8,7 +8,7 @@ import { propertyFault } from '../users/properties.ts'
 /** The shortest and the longest duration that is allowed, as ISO 8601 durations. */
 type Bounds = { least: string; most: string }
 const WAIT: Bounds = { least: 'PT1S', most: 'P1Y' }
-export const GRANT: Bounds = { least: 'PT1M', most: 'P10Y' }
+const GRANT: Bounds = { least: 'PT1M', most: 'P10Y' }
 
 // Years and months have no length of their own: they are counted from the beginning of a leap year, so that 366 days are at most a year.
 const START = DateTime.utc(2000, 1, 1)

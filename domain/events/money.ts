@@ -10,7 +10,7 @@ type Shares<T> = { recurring: T; loyal: T; oneTime: T }
 const always = (share: string): Shares<string> => ({ recurring: share, loyal: share, oneTime: share })
 
 /** What the stores' standard commission leaves. Without a platform there is no commission. */
-export const DEFAULT_SHARES: Record<Platform, Shares<string>> = {
+const DEFAULT_SHARES: Record<Platform, Shares<string>> = {
   iOS: { recurring: '0.7', loyal: '0.85', oneTime: '0.7' },
   Android: { recurring: '0.85', loyal: '0.85', oneTime: '0.7' },
   Stripe: always('1'),

@@ -2,7 +2,7 @@ import type { ScreenSeen } from './life.ts'
 import type { Transaction } from './transactions.ts'
 
 /** How long after an impression or view a transaction belongs to its screen. */
-export const SCREEN_MS = 86_400_000
+const SCREEN_MS = 86_400_000
 
 /**
  * The screens of transactions: the one that a transaction names, else the last one that the user saw within a day before. A conversion belongs to

@@ -1,7 +1,7 @@
 import { DateTime, IANAZone } from 'luxon'
 import { hourStarts, localStarts } from './calendar.ts'
 
-export const UNITS = ['hour', 'day', 'week', 'month'] as const
+const UNITS = ['hour', 'day', 'week', 'month'] as const
 export type BucketUnit = (typeof UNITS)[number]
 
 /** A half-open interval of Unix seconds. */

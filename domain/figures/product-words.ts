@@ -5,7 +5,7 @@ import type { FigureRelation } from './source.ts'
 
 const MONTH = BigInt(SIXTEENTHS_OF_A_MONTH)
 /** Of weeks and of 1, 2, 3, 6 and 12 months. */
-export const MONTH_PARTS = 336n
+const MONTH_PARTS = 336n
 
 /**
  * What the numbers of products in facts stand for now: the id of the product that links it, else the store's own. `durations` (product, sixteenths):

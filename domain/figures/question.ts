@@ -55,7 +55,7 @@ const DEFAULT_LENGTH = 604_800
 const DEFAULT_SERIES = 50
 
 /** From a week before the end to the second after now, unless given. */
-export function windowAsked({ from, to }: Pick<CommonQuery, 'from' | 'to'>, now: number): TimeWindow {
+function windowAsked({ from, to }: Pick<CommonQuery, 'from' | 'to'>, now: number): TimeWindow {
   const end = to ?? now + 1
   return { from: from ?? Math.max(0, end - DEFAULT_LENGTH), to: end }
 }
@@ -75,7 +75,6 @@ export const rateDateFaults = (date: string | null): Detail[] =>
   date === null || isDate(date) ? [] : [{ field: 'rate_date', message: 'must be a date such as 2026-03-01' }]
 
 const FILTER = /^filter\[(.*)\]\[\]$/
-export const filterName = (attribute: AttributeCode) => `filter[${attribute}][]` as const
 
 /** The filters of a query, and a fault for each whose attribute is not `allowed`. */
 export function readFilters(query: object, allowed: readonly Attribute[]): { filters: Filters; faults: Detail[] } {

@@ -66,7 +66,7 @@ export const SUBSCRIPTION_STATES = ['active', 'billing_retry', 'trial', 'expired
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number]
 
 /** Of the subscriptions that are not over, `on` when one renews; `none` without such a subscription. */
-export const AUTO_RENEW = ['on', 'off', 'none'] as const
+const AUTO_RENEW = ['on', 'off', 'none'] as const
 export type AutoRenewSetting = (typeof AUTO_RENEW)[number]
 
 export const ENUMS: Record<string, readonly string[]> = {

@@ -3,7 +3,7 @@ import type { Credit } from '../subscriptions/credits.ts'
 import type { RecordablePeriod } from './stated-period.ts'
 
 /** The part of the price that is left when the period is cut, by its time. */
-export function unusedPart({ price, begins, ends }: { price: string; begins: string; ends: string | null }, cutAt: string): string {
+function unusedPart({ price, begins, ends }: { price: string; begins: string; ends: string | null }, cutAt: string): string {
   const [begin, end, cut] = [begins, ends ?? cutAt, cutAt].map(time => Date.parse(time))
   const share = end! > begin! ? Math.max(0, end! - cut!) / (end! - begin!) : 0
   return times(price, share.toFixed(12))

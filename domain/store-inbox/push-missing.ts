@@ -8,7 +8,7 @@ import type { StoreSweep } from './sweeps.ts'
 export const LATE_MS = 3_600_000
 
 /** Pushes of a store do not arrive: a sweep has brought something that is over an hour old. */
-export const pushMissing = (of: Pick<StoreAlert, 'project' | 'platform' | 'environment'>): StoreAlert => ({
+const pushMissing = (of: Pick<StoreAlert, 'project' | 'platform' | 'environment'>): StoreAlert => ({
   ...of,
   alert: 'push_missing',
   about: '',

@@ -121,23 +121,3 @@ export async function requestSweeps(db: Db, project: number, platform: StorePlat
   )
   return rowCount ?? 0
 }
-
-/** How the sweep of a store stands, for an operator. Times in ISO 8601; null: not yet. `failure`: why the last one failed; null: it did not. */
-export type SweepState = {
-  platform: StorePlatform
-  environment: EnvironmentKind
-  swept_until: string
-  succeeded_at: string | null
-  next_at: string
-  attempts: number
-  failure: string | null
-}
-
-export async function sweepStates(db: Db, project: number): Promise<SweepState[]> {
-  const { rows } = await db.query<SweepState>(
-    `select s.platform, e.kind as environment, s.swept_until, s.succeeded_at, s.next_at, s.attempts, s.failure
-     from store_sweeps s join environments e on e.id = s.environment where s.project = $1 order by s.platform, e.kind`,
-    [project],
-  )
-  return rows
-}

@@ -126,7 +126,7 @@ const hasLongNumber = (value: unknown): boolean =>
     : Number.isInteger(value) && !Number.isSafeInteger(value)
 
 /** `name`: the name of the field. A value that names a resource is a placeholder, which `fill` replaces. */
-export function valid(given: Schema, name: string): fc.Arbitrary<unknown> {
+function valid(given: Schema, name: string): fc.Arbitrary<unknown> {
   const schema = whole(given)
   const plain = (): fc.Arbitrary<unknown> => {
     if (Object.hasOwn(NAMED, name)) return NAMED[name]!

@@ -61,16 +61,16 @@ export type Plan = {
   shuffle: number[] | null
 }
 
-export const PRODUCTS = ['weekly', 'monthly', 'quarterly', 'half-yearly', 'annual', 'daily', 'two-years', 'not linked'] as const
-export const CURRENCIES = ['USD', 'EUR', 'TRY', 'CHF'] as const
-export const COUNTRIES = ['DE', 'US', 'BR']
+const PRODUCTS = ['weekly', 'monthly', 'quarterly', 'half-yearly', 'annual', 'daily', 'two-years', 'not linked'] as const
+const CURRENCIES = ['USD', 'EUR', 'TRY', 'CHF'] as const
+const COUNTRIES = ['DE', 'US', 'BR']
 export const SCREENS = ['scr_one', 'scr_two']
-export const VERSIONS = ['1.0', '1.1', '2.0']
-export const LOCALES = ['de', 'en']
+const VERSIONS = ['1.0', '1.1', '2.0']
+const LOCALES = ['de', 'en']
 export const DEVICES = ['phone', 'tablet']
-export const SOURCES = ['Apple Search Ads', 'Facebook']
+const SOURCES = ['Apple Search Ads', 'Facebook']
 export const GROUPS = ['a', 'b']
-export const CAMPAIGNS = ['summer', 'winter']
+const CAMPAIGNS = ['summer', 'winter']
 
 /** Null `times` times as often as a value. */
 export const rarely = <T>(arbitrary: fc.Arbitrary<T>, times = 5): fc.Arbitrary<T | null> =>

@@ -25,7 +25,7 @@ export type QuestionPlan = {
   previous: boolean
 }
 
-export const ZONES = [
+const ZONES = [
   'UTC',
   'Europe/Berlin',
   'America/New_York',

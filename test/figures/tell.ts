@@ -9,7 +9,7 @@ import { statementsOf, userName } from './statements.ts'
 const STORES: Store[] = ['iOS', 'Android', 'Stripe', 'Paddle']
 const linked = (id: string, stores = STORES) => Object.fromEntries(stores.map(store => [store, id]))
 
-export const CATALOGUE: Product[] = [
+const CATALOGUE: Product[] = [
   { id: 'weekly', duration: 'P1W', linked: linked('weekly') },
   { id: 'monthly', duration: 'P1M', linked: linked('monthly') },
   { id: 'quarterly', duration: 'P3M', linked: linked('quarterly') },

@@ -30,7 +30,7 @@ export type Described = {
   body: Schema | null
 }
 
-export const document: Document = JSON.parse(readFileSync(join(import.meta.dirname, '../../schemas/generated/openapi.json'), 'utf8'))
+const document: Document = JSON.parse(readFileSync(join(import.meta.dirname, '../../schemas/generated/openapi.json'), 'utf8'))
 
 /** Follows references to the schema itself. */
 export const whole = (schema: Schema): Schema => {

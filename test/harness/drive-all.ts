@@ -44,7 +44,7 @@ async function callAll(api: TestApi, call: Call): Promise<void> {
 }
 
 /** Jobs of every kind through their lives: executed, failed, held, replayed, parked, cancelled, erased and forgotten. */
-export async function liveThrough(call: Call): Promise<void> {
+async function liveThrough(call: Call): Promise<void> {
   const events = await hook({ call, config: { events: ['*'] } })
   const told = await hook({ call, config: { events: [] } })
   const [opened, closed] = [unique('opened'), unique('closed')]

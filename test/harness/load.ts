@@ -37,7 +37,7 @@ export async function sink(): Promise<Sink> {
 
 const PING = 'chaos.ping'
 const PONG = 'chaos.pong'
-export const PEOPLE = 40
+const PEOPLE = 40
 
 const STEPS = [
   {

@@ -8,7 +8,7 @@ import { ENDS_KEY, type OperationRequests, operationRequests, type Request, SAND
 import { idsOf, projectRowsOf, type Rows, rowsOf } from '../harness/rows.ts'
 import { storedIntegration } from '../harness/stored-integration.ts'
 
-export const others = ['another project', 'the other environment'] as const
+const others = ['another project', 'the other environment'] as const
 export type Other = (typeof others)[number]
 export const cases = operations.flatMap(operation => others.map(other => ({ operation, other, id: operation.id })))
 

@@ -1,4 +1,4 @@
-import { type Attribute, type Filters, PURCHASE_ATTRIBUTES, SEGMENTATIONS, valueOfTransaction, valueOfUser } from './attributes.ts'
+import { type Attribute, type Filters, PURCHASE_ATTRIBUTES, valueOfTransaction, valueOfUser } from './attributes.ts'
 import { CHARTS } from './charts.ts'
 import { completeOf } from './complete.ts'
 import { type Exact, exact, magnitude, order, over, plus, shown, sum, times, ZERO } from './exact.ts'
@@ -226,5 +226,3 @@ export function chartAnswer(world: World, question: ChartQuestion, labels: Label
       }),
   }
 }
-export const ATTRIBUTES_OF = (chart: Chart): Attribute[] =>
-  chart.ofUsers ? SEGMENTATIONS.filter(code => code !== 'product_id' && code !== 'purchase_currency') : [...SEGMENTATIONS]

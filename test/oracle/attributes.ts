@@ -30,12 +30,12 @@ const byOwnTime = (arrivals: Arrival[]): Arrival[] => arrivals.toSorted((a, b) =
 const carrying = (history: History, user: string, known: Known): Arrival[] =>
   history.arrivals.filter(arrival => arrival.user === user && carried(arrival, known) !== null)
 
-export function firstKnown(history: History, user: string, known: Known): string | null {
+function firstKnown(history: History, user: string, known: Known): string | null {
   const first = byOwnTime(carrying(history, user, known))[0]
   return first ? carried(first, known) : null
 }
 
-export function lastKnown(history: History, user: string, known: Known): string | null {
+function lastKnown(history: History, user: string, known: Known): string | null {
   const last = byOwnTime(carrying(history, user, known)).at(-1)
   return last ? carried(last, known) : null
 }
@@ -51,7 +51,7 @@ function knownAt(history: History, arrival: Arrival, known: Known): string | nul
   return learned ? carried(learned, known) : null
 }
 
-export const UNKNOWN = 'unknown'
+const UNKNOWN = 'unknown'
 
 export function valueOfTransaction(history: History, transaction: Transaction, attribute: Attribute): string {
   const { source, user } = transaction

@@ -30,9 +30,9 @@ export type CohortQuestion = {
   conversion: Conversion
 }
 
-export const MARKS = [0, 1, 3, 7, 14, 30, 60, 90, 120, 180, 270, 365, 540, 730]
+const MARKS = [0, 1, 3, 7, 14, 30, 60, 90, 120, 180, 270, 365, 540, 730]
 const RENEWALS = 12
-export const METRICS = ['arpas', 'arppu', 'arpu', 'payers', 'revenue', 'subscriptions'] as const
+const METRICS = ['arpas', 'arppu', 'arpu', 'payers', 'revenue', 'subscriptions'] as const
 
 const utc = (at: Instant): DateTime => DateTime.fromSeconds(at, { zone: 'utc' }) as DateTime
 const upToMidnight = (at: Instant): Instant => Math.ceil(at / DAY) * DAY
@@ -69,7 +69,7 @@ function isComplete(world: World, mode: Mode, members: Member[], to: Instant, in
   return to <= now && Array.from({ length: index - 1 }, (_, i) => i + 1).every(paid => !runsInside(world, members, paid))
 }
 
-export function periodLabels(mode: Mode): string[] {
+function periodLabels(mode: Mode): string[] {
   return mode === 'by_days' ? MARKS.map(mark => `D${mark}`) : Array.from({ length: RENEWALS }, (_, i) => `P${i + 1}`)
 }
 

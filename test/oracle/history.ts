@@ -1,7 +1,6 @@
 /** Unix seconds. */
 export type Instant = number
 
-export const MINUTE = 60
 export const HOUR = 3600
 export const DAY = 86_400
 

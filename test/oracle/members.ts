@@ -61,7 +61,7 @@ export function paymentsOf(world: World, { user, anchor }: Member, mode: Mode): 
 }
 
 /** Null: it cannot be converted. */
-export function revenueOf(world: World, conversion: Conversion, kind: Revenue, { transaction, subscription }: Charged): Exact | null {
+function revenueOf(world: World, conversion: Conversion, kind: Revenue, { transaction, subscription }: Charged): Exact | null {
   const { history } = world
   const { currency, at } = transaction
   const money = (one: { amount: Exact; usd: Exact | null }) => converted(history, conversion, { ...one, currency, at })

@@ -65,7 +65,7 @@ function lengthOf(history: History, transaction: Transaction, subscription: Subs
   return product?.duration && !transaction.isIntro ? daysOf(product.duration) : ownDays(transaction, subscription)
 }
 
-export const mrrFactor = (history: History, transaction: Transaction, subscription: Subscription): Exact =>
+const mrrFactor = (history: History, transaction: Transaction, subscription: Subscription): Exact =>
   over(MONTH, lengthOf(history, transaction, subscription))
 
 /** The period whose amount counts at `t`, and the monthly amount in the asked currency: null when it cannot be converted. */

@@ -3,7 +3,7 @@ import { DAY, type History } from './history.ts'
 import type { Subscription } from './subscriptions.ts'
 import type { Refund, Transaction } from './transactions.ts'
 
-export const LOYAL_AFTER = 365 * DAY
+const LOYAL_AFTER = 365 * DAY
 
 function paidSecondsBefore(subscription: Subscription, transaction: Transaction): number {
   return subscription.periods
@@ -63,6 +63,3 @@ export function refundedUsd(transaction: Transaction, refund: Refund): Exact | n
 }
 
 export const refundedBy = (transaction: Transaction, now: number): Refund[] => transaction.refunds.filter(refund => refund.at <= now)
-
-export const refundedAmount = (transaction: Transaction, now: number): Exact =>
-  sum(refundedBy(transaction, now).map(refund => refund.amount))

@@ -7,7 +7,7 @@ export type Conversion = { currency: string; rateDate?: string }
 export const dayOf = (at: Instant): string => new Date(at * 1000).toISOString().slice(0, 10)
 
 /** Of the latest day that is not after `date`, else of the earliest. Null: the currency has no rate. */
-export function rateOn(rates: Rate[], currency: string, date: string): Exact | null {
+function rateOn(rates: Rate[], currency: string, date: string): Exact | null {
   if (currency === 'USD') return ONE
   const known = rates.filter(rate => rate.currency === currency).toSorted((a, b) => (a.date < b.date ? -1 : 1))
   const rate = known.findLast(one => one.date <= date) ?? known[0]
@@ -15,7 +15,7 @@ export function rateOn(rates: Rate[], currency: string, date: string): Exact | n
 }
 
 /** To 15 decimals; 1 between equal currencies. Null: one of the two has no rate. */
-export function factor(history: History, conversion: Conversion, currency: string, at: Instant): Exact | null {
+function factor(history: History, conversion: Conversion, currency: string, at: Instant): Exact | null {
   const date = conversion.rateDate ?? dayOf(at)
   const [from, to] = [rateOn(history.rates, currency, date), rateOn(history.rates, conversion.currency, date)]
   if (!from || !to) return null

@@ -23,7 +23,7 @@ function seenBefore(world: World, user: string, at: Instant): string | null {
 }
 
 /** The screen that sold; null: none. Renewals belong to none. */
-export function screenOf(world: World, one: Charged): string | null {
+function screenOf(world: World, one: Charged): string | null {
   if (one.kind === 'renewal') return null
   if (one.kind === 'conversion') {
     const before = one.run!.periods.slice(0, one.run!.periods.indexOf(one.period!)).findLast(period => !period.isPaid)!

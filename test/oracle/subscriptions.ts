@@ -2,9 +2,9 @@ import { order, ZERO } from './exact.ts'
 import { DAY, type Instant } from './history.ts'
 import { fullRefundAt, type Transaction } from './transactions.ts'
 
-export const RETRY_DAYS = 60
+const RETRY_DAYS = 60
 /** A renewal that begins this long after the end of a period joins it. */
-export const JOINED_WITHIN = DAY
+const JOINED_WITHIN = DAY
 
 /** A paid or free period of a subscription. */
 export type Period = {

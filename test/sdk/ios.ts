@@ -7,7 +7,7 @@ export type IosOptions = { key: string; uid: string; sandbox?: boolean; trigger?
 type Json = any
 
 /** The language in the header is a code, the country is not: the SDK sends English names of both in the body. */
-export const iosHeaders = ({ key, trigger, platform = 'iOS' }: IosOptions, attempt = 1): Record<string, string> => ({
+const iosHeaders = ({ key, trigger, platform = 'iOS' }: IosOptions, attempt = 1): Record<string, string> => ({
   'Content-Type': 'application/json; charset=utf-8',
   Authorization: `Bearer ${key}`,
   'User-locale': 'de',

@@ -7,7 +7,7 @@ export type WebPurchase = { price: string; currency: string; purchased?: number;
 type Json = any
 
 /** What the SDK throws: its own code for a missing user or identity, else the status and the message of the service. */
-export class WebSdkError extends Error {}
+class WebSdkError extends Error {}
 
 const headersOf = (key: string) => ({
   Authorization: `Bearer ${key}`,

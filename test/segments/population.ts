@@ -9,20 +9,20 @@ import { APP_SECRET } from '../harness/api.ts'
 /** On the 31st: a month ago is the last day of February. */
 export const NOW = '2026-03-31T12:00:00Z'
 
-export const TEXTS = [
+const TEXTS = [
   ...['', 'a', 'A', 'ab', 'ba', 'é', 'ß', '😀', 'ﬀ', '%', '_', 'a%b', '\\', '*', 'prod', 'null'],
   ...['1', '1.0', '01', '-0', '0', '0.0', '10', '9', '2.50', '-3', '-3.0', '1e3', '.5', '1.', '+1', ' 1', '１', '1\n'],
   ...['123456789012345678901234567890', '123456789012345678901234567890.0', '123456789012345678901234567890.000000000000000001'],
 ]
-export const VERSIONS = [
+const VERSIONS = [
   ...['', '0', '1', '1.0', '1.0.0', '1.2', '1.10', '1.9', '01.2', '1.2b3', 'v1', '1.x.2', '1..2', '.', '0.0.1', '1.2.0.0'],
   ...['99999999999999999999', '99999999999999999999.1', '1.2.', '1. 2', '-1', '１.1'],
 ]
-export const COUNTRIES = ['DE', 'de', 'dE', 'US', 'us', 'FR']
-export const PLATFORMS = ['iOS', 'Android', 'Stripe', 'Paddle']
-export const NUMBERS = ['0', '-0', '1', '01', '2', '3', '-5', '9999999999999999999999']
-export const MONEY = ['0', '-0.00', '9.99', '9.990', '9.9900000000000000000000001', '-4.5', '100', '12345678901234567890.123456789']
-export const IDS = {
+const COUNTRIES = ['DE', 'de', 'dE', 'US', 'us', 'FR']
+const PLATFORMS = ['iOS', 'Android', 'Stripe', 'Paddle']
+const NUMBERS = ['0', '-0', '1', '01', '2', '3', '-5', '9999999999999999999999']
+const MONEY = ['0', '-0.00', '9.99', '9.990', '9.9900000000000000000000001', '-4.5', '100', '12345678901234567890.123456789']
+const IDS = {
   entitlements: ['plus', 'pro', 'none'],
   experiments: ['x_active', 'x_paused', 'x_draft', 'x_finished'],
   keys: ['', 'k', 'z'],

@@ -1,5 +1,5 @@
-import { startSearch } from '/docs/assets/search.js'
-import { themeButton } from '/docs/assets/theme-button.js'
+import { startSearch } from './search.js'
+import { themeButton } from './theme-button.js'
 
 const COPIED_MS = 1_500
 

@@ -1,5 +1,5 @@
-import { withClientSamples } from '/docs/assets/samples.js'
-import { shownTheme, themeButton } from '/docs/assets/theme-button.js'
+import { withClientSamples } from './samples.js'
+import { shownTheme, themeButton } from './theme-button.js'
 
 /** Of the languages that the reference knows curl and Python's requests are shown. TypeScript is the client's own. */
 const HIDDEN = [

@@ -1,4 +1,4 @@
-import MiniSearch from '/docs/assets/minisearch.js'
+import MiniSearch from './minisearch.js'
 
 const SHOWN = 8
 const EXCERPT = 110

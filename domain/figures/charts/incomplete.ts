@@ -24,12 +24,7 @@ export async function timesAround(
 }
 
 /** Trials that may still convert, as `t`. */
-export const openTrials = (now: number): string[] => [
-  't.kind = 1',
-  't.converted_at is null',
-  `t.happened <= ${now}`,
-  mayStillChange('t', now),
-]
+const openTrials = (now: number): string[] => ['t.kind = 1', 't.converted_at is null', `t.happened <= ${now}`, mayStillChange('t', now)]
 
 /** From when on, and around which time. */
 type Around = { since: number; at: number }

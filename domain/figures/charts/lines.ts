@@ -95,7 +95,7 @@ const sumOf = (at: readonly bigint[], { lead }: Frame, buckets: number): bigint 
 /** How a line is divided: the rows of each scan, and users who are counted once. */
 export type Divide = { scan: (scan: Scan) => Division; users: Division }
 
-export const WHOLE: Divide = { scan: () => UNDIVIDED, users: UNDIVIDED }
+const WHOLE: Divide = { scan: () => UNDIVIDED, users: UNDIVIDED }
 
 /** Sums over some numbers of a division. Behind the terms of a scan of money stands how many facts could not be converted. */
 type Tallies = { numbers: Set<number>; of: (numbers: readonly number[]) => Tally }

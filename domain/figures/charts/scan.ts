@@ -27,7 +27,7 @@ const transactionColumn = ({ columns }: ColumnAttribute): string => `t.${columns
 type Parts = Pick<Scan, 'measured' | 'terms'> & Partial<Pick<Scan, 'split' | 'fineSplit' | 'multipliers'>>
 
 /** Transactions of these kinds, as `t`. `joins`: with the factors, where there is money; `leftOut`: what cannot be converted. */
-export function transactionScan(
+function transactionScan(
   { source, restriction }: ScanContext,
   kinds: string,
   { joins = '', leftOut = null, split = null, multipliers = [], ...parts }: Parts & { joins?: string; leftOut?: string | null },

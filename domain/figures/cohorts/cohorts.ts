@@ -11,7 +11,7 @@ import { shownMoney } from './shown.ts'
 
 const DAY = 86_400
 
-export const COHORT_METRICS = ['subscriptions', 'payers', 'revenue', 'arpu', 'arppu', 'arpas'] as const
+const COHORT_METRICS = ['subscriptions', 'payers', 'revenue', 'arpu', 'arppu', 'arpas'] as const
 export type CohortMetric = (typeof COHORT_METRICS)[number]
 
 /** `subscriptions`, `payers` and `revenue` of the period alone, the averages of all periods up to it. */

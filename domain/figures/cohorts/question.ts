@@ -13,16 +13,16 @@ import {
   windowFaults,
 } from '../question.ts'
 
-export const COHORT_MODES = ['by_renewals', 'by_days'] as const
+const COHORT_MODES = ['by_renewals', 'by_days'] as const
 export type CohortMode = (typeof COHORT_MODES)[number]
 
-export const GROUPINGS = ['day', 'week', 'month', 'quarter', 'year'] as const
+const GROUPINGS = ['day', 'week', 'month', 'quarter', 'year'] as const
 export type Grouping = (typeof GROUPINGS)[number]
 
 /** Paid periods of a subscription that are counted by renewals. */
 export const LAST_RENEWAL = 12
 
-export const REVENUE_TYPES = ['gross', 'net'] as const
+const REVENUE_TYPES = ['gross', 'net'] as const
 export type RevenueType = (typeof REVENUE_TYPES)[number]
 
 /** The column of the facts with the time from which the days of a user count. */

@@ -5,7 +5,6 @@ import type { FactAccess } from '../open-source.ts'
 import { measurePeriod } from './measured.ts'
 import { type InsightResult, insightsOf } from './rules.ts'
 
-export const DEFAULT_PERIOD = 30
 const FRESH_SECONDS = 6 * 3_600
 /** Results without everything that was recorded: the workers are soon done with the rest. */
 const FRESH_SECONDS_BEHIND = 60

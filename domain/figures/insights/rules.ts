@@ -2,7 +2,7 @@ import { PER_UNIT_OF_PROCEEDS } from '../charts/money.ts'
 import { type Quotient, roundedFigure } from '../charts/rounding.ts'
 import type { Measured, Pair } from './measured.ts'
 
-export const INSIGHT_TYPES = ['critical', 'tip', 'positive', 'info'] as const
+const INSIGHT_TYPES = ['critical', 'tip', 'positive', 'info'] as const
 export type InsightType = (typeof INSIGHT_TYPES)[number]
 /** `metric`: the code of a chart. */
 export type Insight = { type: InsightType; metric: string; title: string; body: string; action: string }

@@ -5,8 +5,8 @@ import { appleJws, BUNDLE, type Json } from './apple-jws.ts'
 import type { AppleLineageState } from './apple-subscription.ts'
 
 const PAGE = 20
-export const ISSUER = '57246542-96fe-1a63-e053-0824d011072a'
-export const KEY_ID = '2X9R4HXF34'
+const ISSUER = '57246542-96fe-1a63-e053-0824d011072a'
+const KEY_ID = '2X9R4HXF34'
 
 type World = { lineages: AppleLineageState[]; notifications: { signedPayload: string; isFailure: boolean }[] }
 

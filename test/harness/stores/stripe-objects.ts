@@ -37,7 +37,7 @@ export type LineSetup = {
   isAdded?: boolean
 }
 
-export function lineObject(subscription: string, invoice: string, index: number, setup: LineSetup): Stripe.InvoiceLineItem {
+function lineObject(subscription: string, invoice: string, index: number, setup: LineSetup): Stripe.InvoiceLineItem {
   const {
     item,
     product,

@@ -131,7 +131,7 @@ type Page<Item> = { object: string; data: Item[]; has_more: boolean }
 export type PageParams = { limit: number; starting_after?: string }
 
 /** The pages of a list, one after the other. */
-export async function* stripePages<Item extends { id: string }>(
+async function* stripePages<Item extends { id: string }>(
   list: (params: PageParams) => Promise<Page<Item>>,
   first?: Page<Item>,
 ): AsyncGenerator<Page<Item>, void, void> {
