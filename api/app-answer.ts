@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type Detail, Refusal } from '../domain/refusal.ts'
+import { type Detail, Refusal } from '../domain/kernel/refusal.ts'
 import type { Layer } from './context.ts'
 import { logFailure } from './refused-attempts.ts'
 

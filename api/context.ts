@@ -1,5 +1,5 @@
 import type Koa from 'koa'
-import type { EnvironmentKind } from '../domain/environment.ts'
+import type { EnvironmentKind } from '../domain/kernel/environment.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Route } from './dispatch.ts'
 import type { SdkRoute } from './sdk/dispatch.ts'

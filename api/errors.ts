@@ -1,5 +1,5 @@
-import type { Detail } from '../domain/refusal.ts'
-import { Refusal } from '../domain/refusal.ts'
+import type { Detail } from '../domain/kernel/refusal.ts'
+import { Refusal } from '../domain/kernel/refusal.ts'
 import { classifyFailure } from '../store/failures.ts'
 
 export type ErrorType = 'request' | 'resource' | 'logical' | 'internal'

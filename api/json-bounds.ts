@@ -1,4 +1,4 @@
-import type { Detail } from '../domain/refusal.ts'
+import type { Detail } from '../domain/kernel/refusal.ts'
 
 /** Levels of nesting; a key needs a level, too. */
 const MAX_DEPTH = 64

@@ -1,4 +1,4 @@
-import type { Detail } from '../domain/refusal.ts'
+import type { Detail } from '../domain/kernel/refusal.ts'
 
 // What `JSON.parse` changes silently: of a key that stands twice in an object it keeps the last value, and it rounds long numbers.
 

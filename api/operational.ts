@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type Koa from 'koa'
+import { type Drift, isDegraded } from '../domain/oversight/reconciliation/drift.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
-import { type Drift, isDegraded } from '../domain/reconciliation/drift.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import { documentation } from './documentation.ts'

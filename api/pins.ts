@@ -1,6 +1,6 @@
-import { audit, type Trail } from '../domain/audit/record.ts'
-import { attachToExperiment, detachFromExperiment } from '../domain/experiments/pins.ts'
-import { attachToConfiguration, detachFromConfiguration } from '../domain/remote-configurations/pins.ts'
+import { attachToExperiment, detachFromExperiment } from '../domain/growth/experiments/pins.ts'
+import { attachToConfiguration, detachFromConfiguration } from '../domain/growth/remote-configurations/pins.ts'
+import { audit, type Trail } from '../domain/kernel/audit/record.ts'
 import type { Tx } from '../store/connect.ts'
 
 // The changes of a user's pins with their entries in the audit log. What changes nothing leaves none.

@@ -1,8 +1,8 @@
-import { audit, type Trail } from '../domain/audit/record.ts'
+import { audit, type Trail } from '../domain/kernel/audit/record.ts'
 import type { PurchaseInput } from '../domain/purchases/claim.ts'
 import { createPurchase } from '../domain/purchases/create.ts'
+import { type PurchaseRow, shownProduct } from '../domain/purchases/subscriptions/purchase.ts'
 import type { Evidence } from '../domain/purchases/verification.ts'
-import { type PurchaseRow, shownProduct } from '../domain/subscriptions/purchase.ts'
 import type { Tx } from '../store/connect.ts'
 
 function storeData(row: PurchaseRow) {

@@ -1,4 +1,4 @@
-import type { Detail } from '../domain/refusal.ts'
+import type { Detail } from '../domain/kernel/refusal.ts'
 import type { OperationDescription } from '../schemas/generated/operations.ts'
 
 type Parameter = OperationDescription['query'][number]

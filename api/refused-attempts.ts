@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { EnvironmentKind } from '../domain/environment.ts'
-import type { Detail } from '../domain/refusal.ts'
+import type { EnvironmentKind } from '../domain/kernel/environment.ts'
+import type { Detail } from '../domain/kernel/refusal.ts'
 import type { ClaimAttempt, Context, RequestState } from './context.ts'
 
 const STORE_OF = { app_store_data: 'app_store', play_store_data: 'play_store', stripe_store_data: 'stripe', paddle_store_data: 'paddle' }

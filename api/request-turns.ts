@@ -1,4 +1,4 @@
-import { Refusal } from '../domain/refusal.ts'
+import { Refusal } from '../domain/kernel/refusal.ts'
 import type { Pool } from '../store/connect.ts'
 import { type InTurn, takingTurns } from '../store/taking-turns.ts'
 

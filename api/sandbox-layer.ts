@@ -1,4 +1,4 @@
-import { resetting } from '../domain/sandbox/reset.ts'
+import { resetting } from '../domain/oversight/sandbox/reset.ts'
 import type { Layer } from './context.ts'
 import { Problem } from './errors.ts'
 import { isOpenDuringReset, type SandboxStates } from './sandbox-state.ts'

@@ -1,4 +1,4 @@
-import { readSandbox } from '../domain/clock/clock.ts'
+import { readSandbox } from '../domain/durable/clock/clock.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Pool } from '../store/connect.ts'
 

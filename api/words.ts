@@ -1,4 +1,4 @@
-import type { AccessSource } from '../domain/entitlements/fold.ts'
+import type { AccessSource } from '../domain/purchases/entitlements/fold.ts'
 
 // What v4 and v3 say in the same words.
 

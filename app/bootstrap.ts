@@ -1,4 +1,4 @@
-import { audit } from '../domain/audit/record.ts'
+import { audit } from '../domain/kernel/audit/record.ts'
 import { createFirstProject } from '../domain/projects/create.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { Pool } from '../store/connect.ts'

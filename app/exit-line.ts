@@ -1,4 +1,4 @@
-import { Refusal } from '../domain/refusal.ts'
+import { Refusal } from '../domain/kernel/refusal.ts'
 import { DumpRefused } from '../store/dump/manifest.ts'
 import { DataDirRefused } from '../store/embedded/start.ts'
 import { SchemaRefused } from '../store/migrate.ts'

@@ -1,6 +1,6 @@
+import { CONSUMERS } from '../domain/oversight/reconciliation/log-handlers.ts'
+import { TIMERS } from '../domain/oversight/reconciliation/timers.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
-import { CONSUMERS } from '../domain/reconciliation/log-handlers.ts'
-import { TIMERS } from '../domain/reconciliation/timers.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
 import type { Consumer } from '../workers/log-consumers.ts'

@@ -1,5 +1,5 @@
 import { type ProceedsRates, proceedsRates, SHARE_PLACES } from '../domain/events/money.ts'
-import { PLATFORMS, type Platform } from '../domain/platform.ts'
+import { PLATFORMS, type Platform } from '../domain/kernel/platform.ts'
 
 export const PROCEEDS_RATES_RULE = `must be JSON such as {"iOS":0.85}: for ${PLATFORMS.join(', ')} the share of every amount, from 0 to 1 with at most ${SHARE_PLACES} decimals`
 

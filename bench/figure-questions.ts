@@ -1,4 +1,4 @@
-import { CHART_NAMES } from '../domain/figures/chart-table.ts'
+import { CHART_NAMES } from '../domain/analytics/figures/chart-table.ts'
 
 const DAY = 86_400
 /** An odd second: no bucket is a day of the calendar. */

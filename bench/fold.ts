@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
-import { foldBatch } from '../domain/folding/fold-batch.ts'
+import { foldBatch } from '../domain/analytics/folding/fold-batch.ts'
 import type { Pool } from '../store/connect.ts'
 import { ask, p50 } from './ask.ts'
 import { durability, newDatabase } from './database.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { jobFloors } from '../domain/jobs/floors.ts'
-import { dispatchDue } from '../domain/jobs/sweep.ts'
+import { jobFloors } from '../domain/durable/jobs/floors.ts'
+import { dispatchDue } from '../domain/durable/jobs/sweep.ts'
 import { connect, type Pool } from '../store/connect.ts'
 import { newDatabase } from './database.ts'
 import { createTenants, openPool } from './product.ts'

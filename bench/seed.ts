@@ -1,4 +1,4 @@
-import { partitionOf } from '../domain/events/partition.ts'
+import { partitionOf } from '../domain/durable/log/partition.ts'
 import type { Pool } from '../store/connect.ts'
 import { userId } from '../store/ids.ts'
 import { transaction } from '../store/transaction.ts'

@@ -1,6 +1,6 @@
 import { readConfig } from '../app/config.ts'
-import { dropOldGenerations } from '../domain/facts/retention.ts'
-import { rebuildFacts } from '../domain/folding/rebuild.ts'
+import { dropOldGenerations } from '../domain/analytics/facts/retention.ts'
+import { rebuildFacts } from '../domain/analytics/folding/rebuild.ts'
 import { listEnvironments, type ProjectEnvironment } from '../domain/projects/environments.ts'
 import type { Pool } from '../store/connect.ts'
 import { projectId } from './arguments.ts'

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { Trail } from '../domain/audit/record.ts'
+import type { Trail } from '../domain/kernel/audit/record.ts'
 
 /** What a command gets besides its arguments. */
 export type CommandContext = {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue as Bull, Worker } from 'bullmq'
-import type { Batch } from '../domain/jobs/sweep.ts'
+import type { Batch } from '../domain/durable/jobs/sweep.ts'
 import { batchIn, type Queue } from './queue.ts'
 import { patientConnection, promptConnection, reportOnce, settled } from './redis.ts'
 

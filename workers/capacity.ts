@@ -1,6 +1,6 @@
-import type { InsertCapacity } from '../domain/jobs/claim-on-insert.ts'
-import type { SpareCapacity } from '../domain/jobs/sweep.ts'
-import type { JobGroup } from '../domain/jobs/take-batch.ts'
+import type { InsertCapacity } from '../domain/durable/jobs/claim-on-insert.ts'
+import type { SpareCapacity } from '../domain/durable/jobs/sweep.ts'
+import type { JobGroup } from '../domain/durable/jobs/take-batch.ts'
 import type { JobHandler } from '../workflows/engine/handler.ts'
 import type { KnownProjects } from './known-projects.ts'
 

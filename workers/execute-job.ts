@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
-import type { ClaimedJob } from '../domain/jobs/job.ts'
-import { type HeldLease, releaseLeases } from '../domain/jobs/lease.ts'
+import type { ClaimedJob } from '../domain/durable/jobs/job.ts'
+import { type HeldLease, releaseLeases } from '../domain/durable/jobs/lease.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { JobHandler, Outcome, Signals } from '../workflows/engine/handler.ts'

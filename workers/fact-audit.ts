@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { auditFacts } from '../domain/folding/audit.ts'
+import { auditFacts } from '../domain/analytics/folding/audit.ts'
 import type { Pool } from '../store/connect.ts'
 import { periodic } from './periodic.ts'
 

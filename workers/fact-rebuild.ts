@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { outdatedEnvironment, rebuildFacts } from '../domain/folding/rebuild.ts'
+import { outdatedEnvironment, rebuildFacts } from '../domain/analytics/folding/rebuild.ts'
 import type { Pool } from '../store/connect.ts'
 import { periodic } from './periodic.ts'
 

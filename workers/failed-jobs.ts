@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { noteUnbegun } from '../domain/jobs/lapse.ts'
-import { type HeldLease, releaseLeases } from '../domain/jobs/lease.ts'
+import { noteUnbegun } from '../domain/durable/jobs/lapse.ts'
+import { type HeldLease, releaseLeases } from '../domain/durable/jobs/lease.ts'
 import type { Pool } from '../store/connect.ts'
 import { classifyFailure } from '../store/failures.ts'
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { dropExpired } from '../domain/reconciliation/retention.ts'
+import { dropExpired } from '../domain/oversight/reconciliation/retention.ts'
 import type { Pool } from '../store/connect.ts'
 import { periodic } from './periodic.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { ClaimedJob } from '../domain/jobs/job.ts'
-import { renewLeases } from '../domain/jobs/lease.ts'
+import type { ClaimedJob } from '../domain/durable/jobs/job.ts'
+import { renewLeases } from '../domain/durable/jobs/lease.ts'
 import type { Pool } from '../store/connect.ts'
 import type { EffectMarks } from '../workflows/engine/handler.ts'
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { forgetWorker, noteWorker } from '../domain/jobs/workers.ts'
+import { forgetWorker, noteWorker } from '../domain/durable/jobs/workers.ts'
 import type { Pool } from '../store/connect.ts'
 
 const PERIOD_MS = 15_000

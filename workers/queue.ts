@@ -1,4 +1,4 @@
-import type { Batch } from '../domain/jobs/sweep.ts'
+import type { Batch } from '../domain/durable/jobs/sweep.ts'
 
 /**
  * The way from the sweep to the workers. A message is only a hint: the jobs of a batch whose message is lost are dispatched again, and a

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { jobFloors } from '../domain/jobs/floors.ts'
-import { BACKLOG, type Batch, dispatchDue, nextDue, type SweepOffer, type SweepResult } from '../domain/jobs/sweep.ts'
+import { jobFloors } from '../domain/durable/jobs/floors.ts'
+import { BACKLOG, type Batch, dispatchDue, nextDue, type SweepOffer, type SweepResult } from '../domain/durable/jobs/sweep.ts'
 import type { Pool } from '../store/connect.ts'
 import type { Queue } from './queue.ts'
 

@@ -1,6 +1,6 @@
-import type { ClaimedJob } from '../domain/jobs/job.ts'
-import type { Batch } from '../domain/jobs/sweep.ts'
-import type { JobGroup } from '../domain/jobs/take-batch.ts'
+import type { ClaimedJob } from '../domain/durable/jobs/job.ts'
+import type { Batch } from '../domain/durable/jobs/sweep.ts'
+import type { JobGroup } from '../domain/durable/jobs/take-batch.ts'
 import type { Capacity } from './capacity.ts'
 import { DISPATCH_WINDOW } from './sweep.ts'
 

@@ -1,5 +1,5 @@
-import { requestAdServices } from '../../domain/customers/ad-services.ts'
-import { noteSaid, type Said } from '../../domain/customers/app-user.ts'
+import { requestAdServices } from '../../domain/audience/customers/ad-services.ts'
+import { noteSaid, type Said } from '../../domain/audience/customers/app-user.ts'
 import { setProperties } from '../../domain/users/properties.ts'
 import { storable } from '../../schemas/formats.ts'
 import { transaction } from '../../store/transaction.ts'

@@ -1,6 +1,6 @@
 import { isCurrency } from '../../domain/events/money.ts'
 import type { PurchaseInput } from '../../domain/purchases/claim.ts'
-import { countryOfStorefront } from '../../domain/stores/storefronts.ts'
+import { countryOfStorefront } from '../../domain/purchases/stores/storefronts.ts'
 import { storable } from '../../schemas/formats.ts'
 import { purchasedAt } from '../app-purchase.ts'
 import { SdkProblem } from './errors.ts'

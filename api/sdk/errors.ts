@@ -1,4 +1,4 @@
-import { Refusal } from '../../domain/refusal.ts'
+import { Refusal } from '../../domain/kernel/refusal.ts'
 import { Problem, problemOf } from '../errors.ts'
 import { isMissingUser } from '../v3/errors.ts'
 

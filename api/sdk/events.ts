@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { canonicalJson } from '../../domain/canonical-json.ts'
 import { appendBatch } from '../../domain/ingestion/append.ts'
+import { canonicalJson } from '../../domain/kernel/canonical-json.ts'
 import { appEventId, happenedAt, saidOf } from '../v3/app-event.ts'
 import { keptFields } from '../v3/screen-events.ts'
 import { SdkProblem } from './errors.ts'

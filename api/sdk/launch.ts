@@ -1,4 +1,4 @@
-import { screensOfContexts } from '../../domain/screens/published.ts'
+import { screensOfContexts } from '../../domain/growth/screens/published.ts'
 import { claim, claimEach } from './claim.ts'
 import { claimedPurchase, claimedPurchases, contextKeysOf, type Screens } from './claimed.ts'
 import { SdkProblem } from './errors.ts'

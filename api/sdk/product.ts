@@ -1,4 +1,4 @@
-import type { SoldProduct } from '../../domain/offerings/catalogue.ts'
+import type { SoldProduct } from '../../domain/catalogue/offerings/catalogue.ts'
 import type { components } from '../../schemas/generated/sdk/api.ts'
 import type { SdkPlatform } from './operation.ts'
 

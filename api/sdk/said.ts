@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Said } from '../../domain/customers/app-user.ts'
+import type { Said } from '../../domain/audience/customers/app-user.ts'
 import { namedPlatform, saidByHeaders, textOf } from '../v3/sdk-headers.ts'
 import type { SdkPlatform } from './operation.ts'
 

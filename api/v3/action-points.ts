@@ -1,4 +1,4 @@
-import { listPendingScreens, type PendingScreen } from '../../domain/pending-screens/pending-screen.ts'
+import { listPendingScreens, type PendingScreen } from '../../domain/growth/pending-screens/pending-screen.ts'
 import { onUser } from './operation.ts'
 
 const actionPoint = ({ id, screen_id, context_key, automation_id, run_id, created, expires, shown }: PendingScreen) => ({

@@ -1,7 +1,7 @@
-import type { AppUser, Said } from '../../domain/customers/app-user.ts'
+import type { AppUser, Said } from '../../domain/audience/customers/app-user.ts'
 import { appEventPrefix, type EventInput } from '../../domain/events/item.ts'
-import { MAX_AHEAD_MS } from '../../domain/limits.ts'
-import { isoMicros } from '../../domain/time/instant.ts'
+import { MAX_AHEAD_MS } from '../../domain/kernel/limits.ts'
+import { isoMicros } from '../../domain/kernel/time/instant.ts'
 import { wholeSeconds } from '../time.ts'
 
 /** When it happened: as it was sent, unless it lies too far ahead. `now` of the user's environment in µs. */

@@ -1,4 +1,4 @@
-import { type Detail, Refusal } from '../../domain/refusal.ts'
+import { type Detail, Refusal } from '../../domain/kernel/refusal.ts'
 import { type ErrorType, Problem, problemOf } from '../errors.ts'
 
 /** Every error code of v3 with its usual status and type. */

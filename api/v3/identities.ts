@@ -1,5 +1,5 @@
-import { audit } from '../../domain/audit/record.ts'
-import { findAppUser } from '../../domain/customers/app-user.ts'
+import { findAppUser } from '../../domain/audience/customers/app-user.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
 import { claimNamed } from '../../domain/purchases/claim-named.ts'
 import { isReportConflict } from '../../domain/purchases/record-reports.ts'
 import { createIdentifiedUser, findIdentity, type Identity, type LinkOutcome, linkIdentity } from '../../domain/users/identity.ts'

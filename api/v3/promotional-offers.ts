@@ -1,5 +1,5 @@
-import { findStoreConfig, storeValue } from '../../domain/stores/config.ts'
-import { signOffer } from '../../domain/stores/offer-signature.ts'
+import { findStoreConfig, storeValue } from '../../domain/purchases/stores/config.ts'
+import { signOffer } from '../../domain/purchases/stores/offer-signature.ts'
 import { V3Problem } from './errors.ts'
 import { onUser } from './operation.ts'
 

@@ -1,7 +1,7 @@
 import { isCurrency } from '../../domain/events/money.ts'
+import { Refusal } from '../../domain/kernel/refusal.ts'
 import type { PurchaseInput } from '../../domain/purchases/claim.ts'
 import { claimToVerify } from '../../domain/purchases/verification.ts'
-import { Refusal } from '../../domain/refusal.ts'
 import type { V3Input } from '../../schemas/v3/operation-types.ts'
 import { evidenceOfApp, purchasedAt, recordOfApp } from '../app-purchase.ts'
 import { invalidV3, V3Problem } from './errors.ts'

@@ -1,5 +1,5 @@
-import { foldUsersFirst } from '../../domain/folding/fold-batch.ts'
-import { evaluate } from '../../domain/remote-configurations/evaluate.ts'
+import { foldUsersFirst } from '../../domain/analytics/folding/fold-batch.ts'
+import { evaluate } from '../../domain/growth/remote-configurations/evaluate.ts'
 import { transaction } from '../../store/transaction.ts'
 import { pinConfiguration, unpinConfiguration } from '../pins.ts'
 import { invalidV3 } from './errors.ts'

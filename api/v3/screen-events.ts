@@ -1,6 +1,6 @@
-import { canonicalJson } from '../../domain/canonical-json.ts'
 import { invalidItem } from '../../domain/events/item.ts'
 import { appendScreenEvents, type ScreenEvent } from '../../domain/ingestion/screen-events.ts'
+import { canonicalJson } from '../../domain/kernel/canonical-json.ts'
 import { details } from '../../schemas/details.ts'
 import { storable } from '../../schemas/formats.ts'
 import type { components } from '../../schemas/generated/v3/api.ts'

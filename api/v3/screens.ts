@@ -1,4 +1,4 @@
-import { findPublished, findPublishedFor, listPublished, type PublishedScreen } from '../../domain/screens/published.ts'
+import { findPublished, findPublishedFor, listPublished, type PublishedScreen } from '../../domain/growth/screens/published.ts'
 import type { components } from '../../schemas/generated/v3/api.ts'
 import { notFoundV3 } from './errors.ts'
 import { atKey } from './operation.ts'

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Said } from '../../domain/customers/app-user.ts'
+import type { Said } from '../../domain/audience/customers/app-user.ts'
 
 const LONGEST = 255
 const APPLE = /^(mac|i|ipad|tv|watch|vision)os$|^(mac os x|osx|mac|apple)$/i

@@ -1,4 +1,4 @@
-import type { Grant } from '../../domain/entitlements/grant.ts'
+import type { Grant } from '../../domain/purchases/entitlements/grant.ts'
 import { unixSeconds } from '../time.ts'
 
 export const shownGrant = (id: string, { starts_at, expires_at }: Grant) => ({

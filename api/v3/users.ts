@@ -1,5 +1,5 @@
-import type { AppUser } from '../../domain/customers/app-user.ts'
-import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { AppUser } from '../../domain/audience/customers/app-user.ts'
+import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import { createNamedUser } from '../../domain/purchases/claim-named.ts'
 import { isReportConflict } from '../../domain/purchases/record-reports.ts'
 import { transaction } from '../../store/transaction.ts'

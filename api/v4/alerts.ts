@@ -1,5 +1,5 @@
-import { type AlertRow, listAlerts } from '../../domain/alerts/alert.ts'
-import { shownAlert } from '../../domain/alerts/kinds.ts'
+import { type AlertRow, listAlerts } from '../../domain/oversight/alerts/alert.ts'
+import { shownAlert } from '../../domain/oversight/alerts/kinds.ts'
 import { onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

@@ -1,7 +1,7 @@
-import { type Annotation, createAnnotation, deleteAnnotation, listAnnotations } from '../../domain/annotations/annotation.ts'
-import { audit } from '../../domain/audit/record.ts'
-import { windowFaults } from '../../domain/figures/question.ts'
-import { invalidFields } from '../../domain/refusal.ts'
+import { type Annotation, createAnnotation, deleteAnnotation, listAnnotations } from '../../domain/analytics/annotations/annotation.ts'
+import { windowFaults } from '../../domain/analytics/figures/question.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
+import { invalidFields } from '../../domain/kernel/refusal.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

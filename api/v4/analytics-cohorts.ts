@@ -1,5 +1,4 @@
-import type { Environment, EnvironmentKind } from '../../domain/environment.ts'
-import { computeCohorts } from '../../domain/figures/cohorts/cohorts.ts'
+import { computeCohorts } from '../../domain/analytics/figures/cohorts/cohorts.ts'
 import {
   DEFINITION_LABELS,
   GROUPING_LABELS,
@@ -7,14 +6,20 @@ import {
   METRIC_LABELS,
   MODE_LABELS,
   REVENUE_LABELS,
-} from '../../domain/figures/cohorts/labels.ts'
-import { computeLtv } from '../../domain/figures/cohorts/ltv.ts'
-import { COHORT_FILTERS, COHORT_SEGMENTATIONS, readCohortQuestion, readLtvQuestion } from '../../domain/figures/cohorts/question.ts'
-import { computeTrialConversion } from '../../domain/figures/cohorts/trial-conversion.ts'
-import { type FilterCondition, filterConditions } from '../../domain/figures/filter-values.ts'
-import { withFacts } from '../../domain/figures/open-source.ts'
-import { environmentFaults, queryContext } from '../../domain/figures/question.ts'
-import { invalidFields } from '../../domain/refusal.ts'
+} from '../../domain/analytics/figures/cohorts/labels.ts'
+import { computeLtv } from '../../domain/analytics/figures/cohorts/ltv.ts'
+import {
+  COHORT_FILTERS,
+  COHORT_SEGMENTATIONS,
+  readCohortQuestion,
+  readLtvQuestion,
+} from '../../domain/analytics/figures/cohorts/question.ts'
+import { computeTrialConversion } from '../../domain/analytics/figures/cohorts/trial-conversion.ts'
+import { type FilterCondition, filterConditions } from '../../domain/analytics/figures/filter-values.ts'
+import { withFacts } from '../../domain/analytics/figures/open-source.ts'
+import { environmentFaults, queryContext } from '../../domain/analytics/figures/question.ts'
+import type { Environment, EnvironmentKind } from '../../domain/kernel/environment.ts'
+import { invalidFields } from '../../domain/kernel/refusal.ts'
 import type { Db } from '../../store/connect.ts'
 import { type ApiDeps, expensiveRead } from '../operation.ts'
 import { behindField } from '../pagination.ts'

@@ -1,6 +1,6 @@
-import { insights } from '../../domain/figures/insights/insights.ts'
-import { environmentFaults, queryContext } from '../../domain/figures/question.ts'
-import { invalidFields } from '../../domain/refusal.ts'
+import { insights } from '../../domain/analytics/figures/insights/insights.ts'
+import { environmentFaults, queryContext } from '../../domain/analytics/figures/question.ts'
+import { invalidFields } from '../../domain/kernel/refusal.ts'
 import { expensiveRead } from '../operation.ts'
 import { behindField } from '../pagination.ts'
 

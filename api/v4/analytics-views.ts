@@ -1,9 +1,17 @@
-import { audit } from '../../domain/audit/record.ts'
-import { type Environment, type EnvironmentKind, now } from '../../domain/environment.ts'
-import { type Detail, invalidFields } from '../../domain/refusal.ts'
-import { type AskedView, checkLength, checkView } from '../../domain/views/check.ts'
-import { viewWindow } from '../../domain/views/range.ts'
-import { createView, deleteView, getView, listViews, type SavedView, type SavedViewInput, updateView } from '../../domain/views/view.ts'
+import { type AskedView, checkLength, checkView } from '../../domain/analytics/views/check.ts'
+import { viewWindow } from '../../domain/analytics/views/range.ts'
+import {
+  createView,
+  deleteView,
+  getView,
+  listViews,
+  type SavedView,
+  type SavedViewInput,
+  updateView,
+} from '../../domain/analytics/views/view.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
+import { type Environment, type EnvironmentKind, now } from '../../domain/kernel/environment.ts'
+import { type Detail, invalidFields } from '../../domain/kernel/refusal.ts'
 import { details } from '../../schemas/details.ts'
 import { descriptions } from '../../schemas/generated/operations.ts'
 import type { Input } from '../../schemas/operation-types.ts'

@@ -1,4 +1,4 @@
-import { type AuditRow, listAudit } from '../../domain/audit/list.ts'
+import { type AuditRow, listAudit } from '../../domain/kernel/audit/list.ts'
 import { expensiveRead } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

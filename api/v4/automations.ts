@@ -1,5 +1,4 @@
-import { audit } from '../../domain/audit/record.ts'
-import type { AutomationData } from '../../domain/automation-runs/definition.ts'
+import { foldPresent } from '../../domain/analytics/folding/drain.ts'
 import {
   type Automation,
   type AutomationChange,
@@ -7,6 +6,7 @@ import {
   getAutomation,
   listAutomations,
 } from '../../domain/automations/automation.ts'
+import type { AutomationData } from '../../domain/automations/automation-runs/definition.ts'
 import { backtest } from '../../domain/automations/backtest/backtest.ts'
 import type { BacktestTurns } from '../../domain/automations/backtest/turns.ts'
 import { completeData } from '../../domain/automations/complete.ts'
@@ -15,9 +15,9 @@ import type { AutomationInput, DataInput } from '../../domain/automations/input.
 import { changeAutomationStatus } from '../../domain/automations/status.ts'
 import { updateAutomation } from '../../domain/automations/update.ts'
 import { checkReferences, missingThing, refuseFaulty } from '../../domain/automations/validate-references.ts'
-import type { Environment } from '../../domain/environment.ts'
-import { foldPresent } from '../../domain/folding/drain.ts'
-import { invalidField } from '../../domain/refusal.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
+import type { Environment } from '../../domain/kernel/environment.ts'
+import { invalidField } from '../../domain/kernel/refusal.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { inTransaction, onPool, preparedTransaction } from '../operation.ts'

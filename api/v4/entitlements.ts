@@ -1,12 +1,12 @@
-import { audit } from '../../domain/audit/record.ts'
-import type { Entitlement } from '../../domain/entitlements/entitlement.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
+import type { Entitlement } from '../../domain/purchases/entitlements/entitlement.ts'
 import {
   createEntitlement,
   deleteEntitlement,
   getEntitlement,
   listEntitlements,
   updateEntitlement,
-} from '../../domain/entitlements/entitlement.ts'
+} from '../../domain/purchases/entitlements/entitlement.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

@@ -1,5 +1,5 @@
-import { type ExperimentResult, type GroupResult, summarise } from '../../domain/figures/experiments/summary.ts'
-import { invalidField } from '../../domain/refusal.ts'
+import { type ExperimentResult, type GroupResult, summarise } from '../../domain/analytics/figures/experiments/summary.ts'
+import { invalidField } from '../../domain/kernel/refusal.ts'
 import { expensiveRead } from '../operation.ts'
 import { behindField } from '../pagination.ts'
 import { unconverted as unconvertedMoney } from './unconverted.ts'

@@ -1,4 +1,4 @@
-import { audit } from '../../domain/audit/record.ts'
+import { shownCondition } from '../../domain/audience/segments/condition.ts'
 import {
   createExperiment,
   deleteExperiment,
@@ -7,11 +7,11 @@ import {
   getExperiment,
   listExperiments,
   listGroups,
-} from '../../domain/experiments/experiment.ts'
-import { createGroup, deleteGroup, updateGroup } from '../../domain/experiments/groups.ts'
-import { changeExperimentStatus } from '../../domain/experiments/status.ts'
-import { updateExperiment } from '../../domain/experiments/update.ts'
-import { shownCondition } from '../../domain/segments/condition.ts'
+} from '../../domain/growth/experiments/experiment.ts'
+import { createGroup, deleteGroup, updateGroup } from '../../domain/growth/experiments/groups.ts'
+import { changeExperimentStatus } from '../../domain/growth/experiments/status.ts'
+import { updateExperiment } from '../../domain/growth/experiments/update.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, fullList, restartedHeader } from '../pagination.ts'
 import { pinExperiment, unpinExperiment } from '../pins.ts'

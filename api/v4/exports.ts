@@ -1,5 +1,6 @@
-import { audit } from '../../domain/audit/record.ts'
-import { createExport } from '../../domain/exports/create.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
+import { invalidField } from '../../domain/kernel/refusal.ts'
+import { createExport } from '../../domain/reporting/exports/create.ts'
 import {
   downloadUrl,
   EXPORT_TYPES,
@@ -8,9 +9,8 @@ import {
   getExport,
   listExports,
   takesIncluded,
-} from '../../domain/exports/export.ts'
-import { exportManifest } from '../../domain/exports/manifest.ts'
-import { invalidField } from '../../domain/refusal.ts'
+} from '../../domain/reporting/exports/export.ts'
+import { exportManifest } from '../../domain/reporting/exports/manifest.ts'
 import { type ApiDeps, inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 import { MAX_WINDOW_MS } from '../time.ts'

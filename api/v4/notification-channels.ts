@@ -1,3 +1,5 @@
+import { audit } from '../../domain/kernel/audit/record.ts'
+import { now } from '../../domain/kernel/environment.ts'
 import {
   type ChannelRow,
   createChannel,
@@ -8,11 +10,9 @@ import {
   newChannelId,
   openChannel,
   writeChannel,
-} from '../../domain/alerts/channel.ts'
-import { type ChannelInput, changeChannel, newChannelValues, settingsOfChannel } from '../../domain/alerts/channel-settings.ts'
-import type { AlertMessage } from '../../domain/alerts/message.ts'
-import { audit } from '../../domain/audit/record.ts'
-import { now } from '../../domain/environment.ts'
+} from '../../domain/oversight/alerts/channel.ts'
+import { type ChannelInput, changeChannel, newChannelValues, settingsOfChannel } from '../../domain/oversight/alerts/channel-settings.ts'
+import type { AlertMessage } from '../../domain/oversight/alerts/message.ts'
 import { projectName } from '../../domain/projects/settings.ts'
 import { orderedId } from '../../store/ids.ts'
 import { type ApiDeps, inTransaction, NO_STORE, onPool, preparedTransaction } from '../operation.ts'

@@ -1,5 +1,4 @@
-import { audit } from '../../domain/audit/record.ts'
-import type { Offering } from '../../domain/offerings/offering.ts'
+import type { Offering } from '../../domain/catalogue/offerings/offering.ts'
 import {
   createOffering,
   deleteOffering,
@@ -7,7 +6,8 @@ import {
   listOfferings,
   setMainOffering,
   updateOffering,
-} from '../../domain/offerings/offering.ts'
+} from '../../domain/catalogue/offerings/offering.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

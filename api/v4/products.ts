@@ -1,7 +1,7 @@
-import { audit } from '../../domain/audit/record.ts'
-import { deleteProduct } from '../../domain/products/delete.ts'
-import type { Product } from '../../domain/products/product.ts'
-import { createProduct, getProduct, listProducts, updateProduct } from '../../domain/products/product.ts'
+import { deleteProduct } from '../../domain/catalogue/products/delete.ts'
+import type { Product } from '../../domain/catalogue/products/product.ts'
+import { createProduct, getProduct, listProducts, updateProduct } from '../../domain/catalogue/products/product.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

@@ -1,4 +1,4 @@
-import { audit } from '../../domain/audit/record.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
 import { getPurchase, listPurchases } from '../../domain/purchases/read.ts'
 import { updatePurchase } from '../../domain/purchases/update.ts'
 import { claimToVerify, configOfStore, gatherEvidence } from '../../domain/purchases/verification.ts'

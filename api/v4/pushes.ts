@@ -1,6 +1,6 @@
-import { audit } from '../../domain/audit/record.ts'
-import type { Push } from '../../domain/pushes/push.ts'
-import { createPush, deletePush, getPush, listPushes, updatePush } from '../../domain/pushes/push.ts'
+import type { Push } from '../../domain/growth/pushes/push.ts'
+import { createPush, deletePush, getPush, listPushes, updatePush } from '../../domain/growth/pushes/push.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

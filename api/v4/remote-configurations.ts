@@ -1,6 +1,5 @@
-import { audit } from '../../domain/audit/record.ts'
-import { foldUsersFirst } from '../../domain/folding/fold-batch.ts'
-import { invalidField } from '../../domain/refusal.ts'
+import { foldUsersFirst } from '../../domain/analytics/folding/fold-batch.ts'
+import { shownCondition } from '../../domain/audience/segments/condition.ts'
 import {
   changeStatus,
   createConfiguration,
@@ -8,11 +7,12 @@ import {
   getConfiguration,
   listConfigurations,
   replaceConfiguration,
-} from '../../domain/remote-configurations/configuration.ts'
-import { evaluate } from '../../domain/remote-configurations/evaluate.ts'
-import type { Configuration, JsonObject, PayloadType } from '../../domain/remote-configurations/lock.ts'
-import { replaceMapping, replacePayload } from '../../domain/remote-configurations/payload.ts'
-import { shownCondition } from '../../domain/segments/condition.ts'
+} from '../../domain/growth/remote-configurations/configuration.ts'
+import { evaluate } from '../../domain/growth/remote-configurations/evaluate.ts'
+import type { Configuration, JsonObject, PayloadType } from '../../domain/growth/remote-configurations/lock.ts'
+import { replaceMapping, replacePayload } from '../../domain/growth/remote-configurations/payload.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
+import { invalidField } from '../../domain/kernel/refusal.ts'
 import { storable } from '../../schemas/formats.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, fullList, restartedHeader } from '../pagination.ts'

@@ -1,6 +1,4 @@
-import { audit } from '../../domain/audit/record.ts'
-import { openKey } from '../../domain/projects/settings.ts'
-import type { ScreenRow, ScreenSummaryRow } from '../../domain/screens/screen.ts'
+import type { ScreenRow, ScreenSummaryRow } from '../../domain/growth/screens/screen.ts'
 import {
   copyScreen,
   createScreen,
@@ -11,7 +9,9 @@ import {
   publishScreen,
   renameScreen,
   type ScreenChange,
-} from '../../domain/screens/screen.ts'
+} from '../../domain/growth/screens/screen.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
+import { openKey } from '../../domain/projects/settings.ts'
 import { type ApiDeps, inTransaction, onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 

@@ -1,6 +1,4 @@
-import { audit } from '../../domain/audit/record.ts'
-import type { Environment } from '../../domain/environment.ts'
-import { foldForList } from '../../domain/folding/drain.ts'
+import { foldForList } from '../../domain/analytics/folding/drain.ts'
 import {
   type CountedSegment,
   createSegment,
@@ -10,7 +8,9 @@ import {
   type Segment,
   systemSegments,
   updateSegment,
-} from '../../domain/segments/segment.ts'
+} from '../../domain/audience/segments/segment.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
+import type { Environment } from '../../domain/kernel/environment.ts'
 import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
 import { behindHeader, cursorPage, fullList, restartedHeader } from '../pagination.ts'
 import type { StatementTurn } from '../request-turns.ts'

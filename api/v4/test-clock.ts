@@ -1,8 +1,8 @@
-import { audit } from '../../domain/audit/record.ts'
-import { lockClock, readClock, type TestClock } from '../../domain/clock/clock.ts'
-import { advanceClock, drainedSince, finalCounts, type Target, targetOf } from '../../domain/reconciliation/advance-clock.ts'
-import { invalidField } from '../../domain/refusal.ts'
-import { beginReset } from '../../domain/sandbox/reset.ts'
+import { lockClock, readClock, type TestClock } from '../../domain/durable/clock/clock.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
+import { invalidField } from '../../domain/kernel/refusal.ts'
+import { advanceClock, drainedSince, finalCounts, type Target, targetOf } from '../../domain/oversight/reconciliation/advance-clock.ts'
+import { beginReset } from '../../domain/oversight/sandbox/reset.ts'
 import { transaction } from '../../store/transaction.ts'
 import { inTransaction, onPool } from '../operation.ts'
 

@@ -1,5 +1,5 @@
-import { roundedFigure } from '../../domain/figures/charts/rounding.ts'
-import type { LeftOutMoney } from '../../domain/figures/charts/unconverted.ts'
+import { roundedFigure } from '../../domain/analytics/figures/charts/rounding.ts'
+import type { LeftOutMoney } from '../../domain/analytics/figures/charts/unconverted.ts'
 
 const PLACES = 2
 

@@ -1,7 +1,7 @@
 import { type Entry, toEntry } from '../../domain/events/entry.ts'
 import type { EventInput } from '../../domain/events/item.ts'
 import { ENTRY_COLUMNS } from '../../domain/events/write.ts'
-import { micros } from '../../domain/time/instant.ts'
+import { micros } from '../../domain/kernel/time/instant.ts'
 import { arrayOf } from '../../store/array-literal.ts'
 import { item } from './items.ts'
 import type { Job } from './job.ts'

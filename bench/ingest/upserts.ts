@@ -1,5 +1,5 @@
 import type { Entry } from '../../domain/events/entry.ts'
-import { isoMicros } from '../../domain/time/instant.ts'
+import { isoMicros } from '../../domain/kernel/time/instant.ts'
 import { arrayOf } from '../../store/array-literal.ts'
 
 const LAST_KNOWN = ['platform', 'device_id', 'device_model', 'os_version', 'locale', 'country', 'app_version', 'sdk_version'] as const

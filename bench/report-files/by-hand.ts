@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
-import { selectRows } from '../../domain/exports/statement.ts'
+import { selectRows } from '../../domain/reporting/exports/statement.ts'
 import type { Pool } from '../../store/connect.ts'
 import { say } from '../report.ts'
 import type { Resources } from '../resources.ts'

@@ -1,4 +1,4 @@
-import { createReport } from '../../domain/reports/create.ts'
+import { createReport } from '../../domain/reporting/reports/create.ts'
 import type { Pool } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import { transaction } from '../../store/transaction.ts'

@@ -1,5 +1,5 @@
 import { readConfig } from '../../app/config.ts'
-import { audit } from '../../domain/audit/record.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { transaction } from '../../store/transaction.ts'
 import { withDatabase } from '../database.ts'

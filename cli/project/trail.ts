@@ -1,4 +1,4 @@
-import type { Trail } from '../../domain/audit/record.ts'
+import type { Trail } from '../../domain/kernel/audit/record.ts'
 import { actorOf, type CommandContext } from '../command.ts'
 
 /** How the audit log names a change of a project by a command. */

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs'
 import { CsvError, parse } from 'csv-parse'
-import { dayFault, type Rate, rateFault } from '../../domain/rates/rate.ts'
+import { dayFault, type Rate, rateFault } from '../../domain/purchases/rates/rate.ts'
 import { CliError, codeOf } from '../failure.ts'
 
 /** What a line of the file gives: rates (none for a day without rates), or why it is bad. */

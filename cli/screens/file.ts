@@ -1,4 +1,4 @@
-import type { ImportedScreen } from '../../domain/screens/import.ts'
+import type { ImportedScreen } from '../../domain/growth/screens/import.ts'
 import { storable } from '../../schemas/formats.ts'
 
 export type Fault = { at: string; why: string }

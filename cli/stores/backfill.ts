@@ -1,5 +1,5 @@
 import { readConfig } from '../../app/config.ts'
-import type { StorePlatform } from '../../domain/stores/config.ts'
+import type { StorePlatform } from '../../domain/purchases/stores/config.ts'
 import { backfillStore } from '../../workflows/stores/sweep/backfill.ts'
 import { sweepsOf } from '../../workflows/stores/sweep/sweeps.ts'
 import { PROJECT, projectId } from '../arguments.ts'

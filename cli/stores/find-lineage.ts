@@ -1,4 +1,4 @@
-import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import { findNamedLineages, type NamedLineage } from '../../domain/purchases/find-lineages.ts'
 import type { Pool } from '../../store/connect.ts'
 import { CliError } from '../failure.ts'

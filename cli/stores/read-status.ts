@@ -1,5 +1,5 @@
 import type { Config } from '../../app/config.ts'
-import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import {
   failingLanes,
   inboxCounts,
@@ -8,9 +8,9 @@ import {
   openAcknowledgements,
   raisedAlerts,
   setAsideNotifications,
-} from '../../domain/store-inbox/status.ts'
-import type { StorePlatform } from '../../domain/stores/config.ts'
-import { openStore } from '../../domain/stores/settings.ts'
+} from '../../domain/purchases/store-inbox/status.ts'
+import type { StorePlatform } from '../../domain/purchases/stores/config.ts'
+import { openStore } from '../../domain/purchases/stores/settings.ts'
 import type { OpenProject } from './open.ts'
 import { alertHint, connectionOf, ENVIRONMENT_KINDS, pushAddress, STORE_PLATFORMS } from './words.ts'
 

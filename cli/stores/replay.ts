@@ -1,6 +1,11 @@
 import { readConfig } from '../../app/config.ts'
-import { audit } from '../../domain/audit/record.ts'
-import { findNotifications, type NamedNotification, type ReplaySelection, replayNotifications } from '../../domain/store-inbox/replay.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
+import {
+  findNotifications,
+  type NamedNotification,
+  type ReplaySelection,
+  replayNotifications,
+} from '../../domain/purchases/store-inbox/replay.ts'
 import { transaction } from '../../store/transaction.ts'
 import { PROJECT, projectId } from '../arguments.ts'
 import { actorOf, type CommandContext } from '../command.ts'

@@ -1,5 +1,5 @@
 import { readConfig } from '../../app/config.ts'
-import { audit } from '../../domain/audit/record.ts'
+import { audit } from '../../domain/kernel/audit/record.ts'
 import { transferLineage } from '../../domain/purchases/transfer.ts'
 import { transaction } from '../../store/transaction.ts'
 import { PROJECT, projectId } from '../arguments.ts'

@@ -1,7 +1,7 @@
 import type { Config } from '../../app/config.ts'
-import type { EnvironmentKind } from '../../domain/environment.ts'
-import { missingParts, STORE_CONFIG_PARTS, type StorePlatform } from '../../domain/stores/config.ts'
-import type { OpenStore } from '../../domain/stores/settings.ts'
+import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
+import { missingParts, STORE_CONFIG_PARTS, type StorePlatform } from '../../domain/purchases/stores/config.ts'
+import type { OpenStore } from '../../domain/purchases/stores/settings.ts'
 import { UsageError } from '../failure.ts'
 
 export const STORE_PLATFORMS = Object.keys(STORE_CONFIG_PARTS) as StorePlatform[]

@@ -1,10 +1,10 @@
 import type { Db } from '../../store/connect.ts'
-import type { Passed } from '../automation-runs/next-step.ts'
-import { eventField, type RunOccurrence } from '../automation-runs/trigger.ts'
-import type { Environment } from '../environment.ts'
-import { type Condition, segmentIdsIn } from '../segments/condition.ts'
-import { allConditionsMet, meetsValue } from '../segments/evaluate.ts'
-import { loadProfile } from '../segments/profile.ts'
+import { type Condition, segmentIdsIn } from '../audience/segments/condition.ts'
+import { allConditionsMet, meetsValue } from '../audience/segments/evaluate.ts'
+import { loadProfile } from '../audience/segments/profile.ts'
+import type { Environment } from '../kernel/environment.ts'
+import type { Passed } from './automation-runs/next-step.ts'
+import { eventField, type RunOccurrence } from './automation-runs/trigger.ts'
 import { eventFieldOf, stepNamedBy } from './conditions.ts'
 
 /** The subject of the conditions. `event` is read only when a condition names it. `now`: in place of the environment's clock. */

@@ -1,5 +1,5 @@
-import type { AutomationData, Frequency, Step } from '../automation-runs/definition.ts'
-import { shownCondition } from '../segments/condition.ts'
+import { shownCondition } from '../audience/segments/condition.ts'
+import type { AutomationData, Frequency, Step } from './automation-runs/definition.ts'
 import type { DataInput, StepInput } from './input.ts'
 
 /** A step with its defaults, its fields in the order of the description: jsonb has its own order of keys. */

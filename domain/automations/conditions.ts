@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
-import { type AutomationData, type LocatedStep, locatedSteps } from '../automation-runs/definition.ts'
-import type { Environment } from '../environment.ts'
-import { type Detail, Refusal } from '../refusal.ts'
-import { checkConditions } from '../segments/check.ts'
-import type { Condition } from '../segments/condition.ts'
+import { checkConditions } from '../audience/segments/check.ts'
+import type { Condition } from '../audience/segments/condition.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { type Detail, Refusal } from '../kernel/refusal.ts'
+import { type AutomationData, type LocatedStep, locatedSteps } from './automation-runs/definition.ts'
 
 // Metrics that conditions of a branch may use besides those of segments.
 

@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
-import type { AutomationData } from '../automation-runs/definition.ts'
-import { FREQUENCY_WINDOW, type History, Starts } from '../automation-runs/start-rules.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
+import type { AutomationData } from './automation-runs/definition.ts'
+import { FREQUENCY_WINDOW, type History, Starts } from './automation-runs/start-rules.ts'
 
 /** A user whose earlier runs of the automation decide about a new one. `at`: received_at of the user's first event of the batch, in µs. */
 export type Asked = { automation: string; data: AutomationData; user: string; at: number }

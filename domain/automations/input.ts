@@ -1,5 +1,5 @@
-import type { Frequency, Step } from '../automation-runs/definition.ts'
-import type { ConditionInput } from '../segments/condition.ts'
+import type { ConditionInput } from '../audience/segments/condition.ts'
+import type { Frequency, Step } from './automation-runs/definition.ts'
 
 type Nested = { branch: 'conditions' | 'then' | 'else'; wait_for_event: 'on_timeout' }
 type Branch = { conditions: readonly ConditionInput[]; then?: readonly StepInput[]; else?: readonly StepInput[] }

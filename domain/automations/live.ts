@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { lockInOrder } from '../../store/lock-in-order.ts'
-import type { AutomationData } from '../automation-runs/definition.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
+import type { AutomationData } from './automation-runs/definition.ts'
 import { completeData } from './complete.ts'
 
 /** An active or paused automation. `from`: the first offset of each partition that counts, by the slug of the event. */

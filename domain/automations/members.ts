@@ -1,8 +1,8 @@
 import type { Db } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import type { Condition } from '../segments/condition.ts'
-import { segmentIdsIn } from '../segments/condition.ts'
-import { loadSegments } from '../segments/segment.ts'
+import type { Condition } from '../audience/segments/condition.ts'
+import { segmentIdsIn } from '../audience/segments/condition.ts'
+import { loadSegments } from '../audience/segments/segment.ts'
+import type { Environment } from '../kernel/environment.ts'
 
 /** The users, of those given, for whom all conditions are true now. */
 export async function usersMeeting(
@@ -14,7 +14,7 @@ export async function usersMeeting(
   if (users.length === 0) return new Set()
   const segments = await loadSegments(db, environment, segmentIdsIn(conditions))
   // Kysely is loaded only when there are conditions to check: it is a quarter of all modules.
-  const { membersSql } = await import('../segments/sql.ts')
+  const { membersSql } = await import('../audience/segments/sql.ts')
   const { sql, parameters } = membersSql(environment, conditions, segments, { first: 3 })
   const { rows } = await db.query<{ id: string }>(
     `select u.id from unnest($2::text[]) k(id) cross join lateral (

@@ -1,10 +1,10 @@
 import type { Tx } from '../../store/connect.ts'
 import { lockInOrder, textKeys } from '../../store/lock-in-order.ts'
-import type { AutomationData } from '../automation-runs/definition.ts'
-import { locatedSteps } from '../automation-runs/definition.ts'
-import type { Environment } from '../environment.ts'
-import type { NamedKind } from '../references/automation-naming.ts'
-import { lockSegments } from '../segments/missing.ts'
+import { lockSegments } from '../audience/segments/missing.ts'
+import type { Environment } from '../kernel/environment.ts'
+import type { NamedKind } from '../kernel/references/automation-naming.ts'
+import type { AutomationData } from './automation-runs/definition.ts'
+import { locatedSteps } from './automation-runs/definition.ts'
 import { conditionsIn } from './conditions.ts'
 
 /** A thing that an automation names; `field` as errors name it. */

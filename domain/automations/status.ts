@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
-import { cancelRunsOf } from '../automation-runs/cancel.ts'
-import { releaseRuns } from '../automation-runs/release.ts'
-import type { Environment } from '../environment.ts'
-import { conflict } from '../refusal.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { conflict } from '../kernel/refusal.ts'
 import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, lockAutomation } from './automation.ts'
+import { cancelRunsOf } from './automation-runs/cancel.ts'
+import { releaseRuns } from './automation-runs/release.ts'
 import type { AutomationStatus } from './input.ts'
 import { lockNamed, neededBy } from './named.ts'
 

@@ -1,9 +1,9 @@
 import { DateTime, Duration } from 'luxon'
-import { type AutomationData, awaitedEvents, type LocatedStep, locatedSteps, type Step } from '../automation-runs/definition.ts'
 import { NO_EVENT_TYPE, slugOf } from '../events/catalogue.ts'
-import type { Detail } from '../refusal.ts'
-import { isZone, NO_ZONE } from '../time/local-time.ts'
+import type { Detail } from '../kernel/refusal.ts'
+import { isZone, NO_ZONE } from '../kernel/time/local-time.ts'
 import { propertyFault } from '../users/properties.ts'
+import { type AutomationData, awaitedEvents, type LocatedStep, locatedSteps, type Step } from './automation-runs/definition.ts'
 
 /** The shortest and the longest duration that is allowed, as ISO 8601 durations. */
 type Bounds = { least: string; most: string }

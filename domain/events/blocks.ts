@@ -1,7 +1,7 @@
 import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
 
 // The list of events is in the order of happened_at, in which an event may come anywhere at any time. So blocks are counted as of offsets of
 // the log: offsets are given out under a lock until the commit, and every event below them is visible to who reads them. Readers add the few

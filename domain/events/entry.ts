@@ -1,9 +1,9 @@
 import { orderedId } from '../../store/ids.ts'
-import type { Environment } from '../environment.ts'
+import { partitionOf } from '../durable/log/partition.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { eventType } from './catalogue.ts'
 import type { EventInput } from './item.ts'
 import { decimal, defaultProceeds, negated } from './money.ts'
-import { partitionOf } from './partition.ts'
 
 /** Amounts as they are stored; all are null for an event without a price. */
 type Money = {

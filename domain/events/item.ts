@@ -1,5 +1,5 @@
-import type { Platform } from '../platform.ts'
-import type { Detail } from '../refusal.ts'
+import type { Platform } from '../kernel/platform.ts'
+import type { Detail } from '../kernel/refusal.ts'
 
 type Strings<K extends string> = { [key in K]?: string }
 

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import { notFound } from '../refusal.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { notFound } from '../kernel/refusal.ts'
 import { BLOCK } from './blocks.ts'
 import { publicEventId } from './entry.ts'
 

@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { LOCK_INGESTION_SHARED } from '../users/user.ts'
 import type { EventInput } from './item.ts'
 import { TRAIT_COLUMNS, type UserTraits } from './traits.ts'

@@ -1,5 +1,5 @@
-import { placesOf, scaled } from '../decimal.ts'
-import type { Platform } from '../platform.ts'
+import { placesOf, scaled } from '../kernel/decimal.ts'
+import type { Platform } from '../kernel/platform.ts'
 
 /** After so many paid days of one subscription, the App Store takes a smaller share. */
 export const LOYAL_DAYS = 365

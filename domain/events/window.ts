@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { lockCreation } from '../users/user.ts'
 
 /** A window [from, to) on received_at, and as log offsets: by partition, the first offset inside and the first offset after it. */

@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
 import type { Entry } from '../events/entry.ts'
-import { lineageKey, type PostedLineage } from '../subscriptions/lineage-key.ts'
-import { isFact, isSubscriptionFact } from '../subscriptions/posted.ts'
-import { otherOwners } from '../subscriptions/posted-owners.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { lineageKey, type PostedLineage } from '../purchases/subscriptions/lineage-key.ts'
+import { isFact, isSubscriptionFact } from '../purchases/subscriptions/posted.ts'
+import { otherOwners } from '../purchases/subscriptions/posted-owners.ts'
 
 function namedBy(entries: Entry[]): PostedLineage[] {
   const named = new Map<string, PostedLineage>()

@@ -1,10 +1,10 @@
 import type { Tx } from '../../store/connect.ts'
 import { userId } from '../../store/ids.ts'
-import { TOLD_COLUMNS } from '../customers/write-users.ts'
-import type { Environment } from '../environment.ts'
 import { type FoundUser, findUsers } from '../events/look-up.ts'
+import { TOLD_COLUMNS } from '../events/write-users.ts'
+import type { Environment } from '../kernel/environment.ts'
 import type { NamedUser } from '../purchases/claim-named.ts'
-import { isFact } from '../subscriptions/posted.ts'
+import { isFact } from '../purchases/subscriptions/posted.ts'
 import { createIdentifiedUsers, type NewIdentity } from '../users/user.ts'
 import { beginningsIn, isLive, type Prepared, prepareEntries, type ToldItem } from './prepare-entries.ts'
 

@@ -1,12 +1,12 @@
 import { DateTime, Duration } from 'luxon'
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
 import type { EventInput } from '../events/item.ts'
-import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
-import { PLATFORMS } from '../platform.ts'
-import type { Detail } from '../refusal.ts'
-import { PERIOD_FACTS, STORE_OF } from '../subscriptions/posted.ts'
-import { micros } from '../time/instant.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../kernel/limits.ts'
+import { PLATFORMS } from '../kernel/platform.ts'
+import type { Detail } from '../kernel/refusal.ts'
+import { micros } from '../kernel/time/instant.ts'
+import { PERIOD_FACTS, STORE_OF } from '../purchases/subscriptions/posted.ts'
 
 // A posted period without an end would be active for ever. It gets the duration of the product that links its store product.
 

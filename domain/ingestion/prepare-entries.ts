@@ -1,10 +1,10 @@
-import type { Environment } from '../environment.ts'
 import { type Entry, toEntry } from '../events/entry.ts'
 import type { EventInput } from '../events/item.ts'
 import type { FoundUser } from '../events/look-up.ts'
 import { attributionOf, type UserTraits, updateLastSeen, updateOrigin, updateTraits } from '../events/traits.ts'
-import { isFact } from '../subscriptions/posted.ts'
-import { micros } from '../time/instant.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { micros } from '../kernel/time/instant.ts'
+import { isFact } from '../purchases/subscriptions/posted.ts'
 import { moveBeginning } from '../users/beginning.ts'
 import type { NewItem } from './validate-items.ts'
 

@@ -1,10 +1,10 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
 import type { Entry } from '../events/entry.ts'
-import { eventsOfLineage, LINEAGE_KEY } from '../subscriptions/lineage-key.ts'
-import { beginsPeriod, isFact, LINEAGE_OF, PERIOD_FACTS, postedOf, STORE_OF } from '../subscriptions/posted.ts'
-import { REFUND_FACTS } from '../subscriptions/posted-price.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { eventsOfLineage, LINEAGE_KEY } from '../purchases/subscriptions/lineage-key.ts'
+import { beginsPeriod, isFact, LINEAGE_OF, PERIOD_FACTS, postedOf, STORE_OF } from '../purchases/subscriptions/posted.ts'
+import { REFUND_FACTS } from '../purchases/subscriptions/posted-price.ts'
 
 // A refund of a transaction that nobody has recorded is kept, and counts in no chart until somebody does.
 

@@ -4,10 +4,10 @@ import { type EventInput, type ItemError, type ItemResult, invalidItem } from '.
 import type { FoundUser, LookUp } from '../events/look-up.ts'
 import { isCurrency, NO_CURRENCY } from '../events/money.ts'
 import { noTraits } from '../events/traits.ts'
-import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
-import type { Detail } from '../refusal.ts'
-import { PERIOD_FACTS } from '../subscriptions/posted.ts'
-import { micros } from '../time/instant.ts'
+import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../kernel/limits.ts'
+import type { Detail } from '../kernel/refusal.ts'
+import { micros } from '../kernel/time/instant.ts'
+import { PERIOD_FACTS } from '../purchases/subscriptions/posted.ts'
 import { type Durations, NO_END, transactionFaults, withEnd } from './period-end.ts'
 
 /** An item that is valid and not in the log. The id of a user who must still be created is empty. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../store/connect.ts'
 import { signingSecret } from '../../store/ids.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { type IntegrationConfig, openSecret, openSettings, type Sealing, SIGNING_SECRET, sealSecret } from './config.ts'
 import { movesOrigin } from './origins.ts'
 import { providerOf } from './providers.ts'

@@ -1,8 +1,8 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
 import { slugOf } from '../events/catalogue.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { notFound } from '../kernel/refusal.ts'
 import { openText, type Secrets, sealText } from '../projects/secrets.ts'
-import { notFound } from '../refusal.ts'
 import { providerOf } from './providers.ts'
 
 export const SIGNING_SECRET = 'signing_secret'

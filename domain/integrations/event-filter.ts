@@ -1,5 +1,5 @@
+import type { LogEvent } from '../durable/log/consumer.ts'
 import { isCustom, slugOf } from '../events/catalogue.ts'
-import type { LogEvent } from '../log/consumer.ts'
 import { outgoingNames } from './config.ts'
 
 /** The configuration that selects the events of an integration. */

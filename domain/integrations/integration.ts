@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
-import type { Environment } from '../environment.ts'
-import { notFound, Refusal } from '../refusal.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { notFound, Refusal } from '../kernel/refusal.ts'
 import type { IntegrationPlatform } from './provider.ts'
 import { providerOf } from './providers.ts'
 

@@ -1,4 +1,4 @@
-import { type Detail, invalidFields } from '../refusal.ts'
+import { type Detail, invalidFields } from '../kernel/refusal.ts'
 import type { IntegrationConfig } from './config.ts'
 import { providerOf } from './providers.ts'
 

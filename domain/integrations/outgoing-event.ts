@@ -1,4 +1,4 @@
-import type { Platform } from '../platform.ts'
+import type { Platform } from '../kernel/platform.ts'
 
 /** An event and its user, as integrations receive them. Times are epoch seconds, amounts decimal strings; null: unknown. */
 export type OutgoingEvent = {

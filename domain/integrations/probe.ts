@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import { Refusal } from '../refusal.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { Refusal } from '../kernel/refusal.ts'
 import type { OutgoingEvent } from './outgoing-event.ts'
 import { providerOf } from './providers.ts'
 

@@ -1,5 +1,5 @@
-import type { EnvironmentKind } from '../environment.ts'
 import { eventType } from '../events/catalogue.ts'
+import type { EnvironmentKind } from '../kernel/environment.ts'
 import type { OutgoingEvent } from './outgoing-event.ts'
 
 type SampleInput = {

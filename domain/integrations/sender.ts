@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { CONFIG_COLUMNS, type IntegrationConfig, openSettings } from './config.ts'
 

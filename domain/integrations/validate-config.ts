@@ -1,6 +1,6 @@
 import { NO_EVENT_TYPE, slugOf } from '../events/catalogue.ts'
+import { type Detail, invalidFields } from '../kernel/refusal.ts'
 import { MAX_SECRET_BYTES } from '../projects/secrets.ts'
-import { type Detail, invalidFields } from '../refusal.ts'
 import type { Provider, Setting } from './provider.ts'
 
 export type ConfigInput = {

@@ -1,8 +1,8 @@
 import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db, Tx } from '../../store/connect.ts'
 import { projectKey, secretKey } from '../../store/ids.ts'
-import { PARTITIONS } from '../events/partition.ts'
-import { FOLD_VERSION } from '../marks/mark.ts'
+import { PARTITIONS } from '../durable/log/partition.ts'
+import { FOLD_VERSION } from '../durable/marks/mark.ts'
 import { storeKey } from './keys.ts'
 import type { Secrets } from './secrets.ts'
 

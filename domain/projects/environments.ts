@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import type { Environment, EnvironmentKind } from '../environment.ts'
+import type { Environment, EnvironmentKind } from '../kernel/environment.ts'
 
 /** All environments of the projects that these environments belong to. */
 export async function environmentsOfProjects(db: Db, environments: number[]): Promise<{ project: number; environment: number }[]> {

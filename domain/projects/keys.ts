@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { Db, Tx } from '../../store/connect.ts'
 import { secretKey } from '../../store/ids.ts'
-import type { Environment, EnvironmentKind } from '../environment.ts'
-import { notFound, Refusal } from '../refusal.ts'
+import type { Environment, EnvironmentKind } from '../kernel/environment.ts'
+import { notFound, Refusal } from '../kernel/refusal.ts'
 import { hashKey, type Secrets } from './secrets.ts'
 
 export type KeyKind = 'secret' | 'project' | 'api'

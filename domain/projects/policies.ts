@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import { notFound } from '../refusal.ts'
+import { notFound } from '../kernel/refusal.ts'
 
 /**
  * What an operator decides per project; the first value is the default. transfer_policy: what becomes of a purchase that another user claims.

@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import type { EnvironmentKind } from '../environment.ts'
-import { notFound } from '../refusal.ts'
+import type { EnvironmentKind } from '../kernel/environment.ts'
+import { notFound } from '../kernel/refusal.ts'
 import { type KeyKind, sealContext } from './keys.ts'
 import type { Secrets } from './secrets.ts'
 

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
 import { findUsers } from '../events/look-up.ts'
-import type { Store } from '../subscriptions/purchase.ts'
+import type { Environment } from '../kernel/environment.ts'
+import type { Store } from './subscriptions/purchase.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 

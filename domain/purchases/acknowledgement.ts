@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import { createRuns } from '../jobs/workflow-run.ts'
+import { createRuns } from '../durable/jobs/workflow-run.ts'
+import type { Environment } from '../kernel/environment.ts'
 
 /** Acknowledges a purchase at Google Play; the subject of a run is the number of the acknowledgement. */
 export const ACKNOWLEDGE_WORKFLOW = { workflow: 'store_acknowledge', version: 1 }

@@ -1,5 +1,5 @@
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { isLate } from './emit.ts'
+import type { PurchaseRow } from './subscriptions/purchase.ts'
 
 const isOld = (p: PurchaseRow, clockOffsetMs: number): boolean => isLate(p, { at: p.purchased_at, recorded: p.created_at }, clockOffsetMs)
 

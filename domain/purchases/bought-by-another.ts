@@ -1,11 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
-import { audit } from '../audit/record.ts'
-import type { Environment } from '../environment.ts'
-import type { StoreReport } from '../store-facts/statement.ts'
-import { postedFullRefundAt, withPostedRefunds } from '../subscriptions/posted-refunds.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import { audit } from '../kernel/audit/record.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { type Bought, claimLineage, type Lineage, transferPolicy } from './lineage.ts'
 import { purchasesOfLineage } from './record.ts'
+import type { StoreReport } from './store-facts/statement.ts'
+import { postedFullRefundAt, withPostedRefunds } from './subscriptions/posted-refunds.ts'
+import type { PurchaseRow } from './subscriptions/purchase.ts'
 import type { RecordedLineage } from './write-reports.ts'
 
 function endOf(purchase: PurchaseRow): number {

@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import type { Store } from '../subscriptions/purchase.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { type ChosenUser, createChosenUser, type User } from '../users/user.ts'
 import { accountHashesOf } from './account.ts'
 import { recordReports } from './record-reports.ts'
+import type { Store } from './subscriptions/purchase.ts'
 
 /** A user as an app may have named it to a store. */
 export type NamedUser = { id: string; identity: string | null }

@@ -1,5 +1,5 @@
-import { type Detail, invalidField, invalidFields } from '../refusal.ts'
-import type { Store } from '../subscriptions/purchase.ts'
+import { type Detail, invalidField, invalidFields } from '../kernel/refusal.ts'
+import type { Store } from './subscriptions/purchase.ts'
 
 /** A purchase as the caller sends it. The API description has validated its shape. */
 export type PurchaseInput = {

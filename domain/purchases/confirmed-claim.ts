@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
-import { tied } from '../store-facts/order.ts'
-import { type StatedPeriod, statedPeriods } from '../store-facts/stated-period.ts'
-import type { PeriodStatement, Statement } from '../store-facts/statement.ts'
 import type { PurchaseInput } from './claim.ts'
 import type { LockedReports } from './locked-reports.ts'
+import { tied } from './store-facts/order.ts'
+import { type StatedPeriod, statedPeriods } from './store-facts/stated-period.ts'
+import type { PeriodStatement, Statement } from './store-facts/statement.ts'
 import type { Claim } from './validate.ts'
 import type { Confirmation } from './verification.ts'
 

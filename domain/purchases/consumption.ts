@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import type { Environment, EnvironmentKind } from '../environment.ts'
-import { createRuns } from '../jobs/workflow-run.ts'
-import type { StoreReport } from '../store-facts/statement.ts'
+import { createRuns } from '../durable/jobs/workflow-run.ts'
+import type { Environment, EnvironmentKind } from '../kernel/environment.ts'
+import type { StoreReport } from './store-facts/statement.ts'
 
 /** Tells Apple about the use of a purchase; the subject of a run is the number of the purchase. */
 export const CONSUMPTION_WORKFLOW = { workflow: 'store_consumption', version: 1 }

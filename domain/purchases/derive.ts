@@ -1,9 +1,9 @@
 import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
-import { flatMapStepwise, stepwise } from '../in-steps.ts'
-import { type Derived, derivedColumns, derivedInSteps } from '../subscriptions/derived.ts'
-import type { HistoryPurchase } from '../subscriptions/folded-purchase.ts'
+import { flatMapStepwise, stepwise } from '../kernel/in-steps.ts'
 import type { Emission } from './emit.ts'
+import { type Derived, derivedColumns, derivedInSteps } from './subscriptions/derived.ts'
+import type { HistoryPurchase } from './subscriptions/folded-purchase.ts'
 
 /** Whether a purchase has other derived columns than those that are stored. */
 const isChanged = ({ id, access, run_started_at, is_last }: Derived, stored: Map<number, HistoryPurchase>): boolean => {

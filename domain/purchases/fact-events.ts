@@ -1,10 +1,10 @@
 import { compareAmounts, minus, plus, unscaled } from '../events/money.ts'
-import { flatMapStepwise, type Stepwise } from '../in-steps.ts'
-import { creditedAmount } from '../subscriptions/credits.ts'
-import { type PurchaseRow, recordedAt, shownProduct } from '../subscriptions/purchase.ts'
-import { isTrialPurchase, periodOf } from '../subscriptions/recorded.ts'
-import { refundedAmount } from '../subscriptions/refund-parts.ts'
+import { flatMapStepwise, type Stepwise } from '../kernel/in-steps.ts'
 import { type Emission, toldOnce } from './emit.ts'
+import { creditedAmount } from './subscriptions/credits.ts'
+import { type PurchaseRow, recordedAt, shownProduct } from './subscriptions/purchase.ts'
+import { isTrialPurchase, periodOf } from './subscriptions/recorded.ts'
+import { refundedAmount } from './subscriptions/refund-parts.ts'
 
 // The events of what is stated about a purchase: auto-renew off and on, pauses, planned changes of product, billing retry, refund. What is stated is counted, and what the log has is counted:
 // the difference is told. So the same facts tell the same events in whatever order they come in, and nothing is told twice.

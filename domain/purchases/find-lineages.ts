@@ -1,8 +1,8 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import type { Environment, EnvironmentKind } from '../environment.ts'
-import { laneOf } from '../store-inbox/follow.ts'
-import type { PurchaseRow, Store } from '../subscriptions/purchase.ts'
+import type { Environment, EnvironmentKind } from '../kernel/environment.ts'
 import { purchasesOfLineage } from './record.ts'
+import { laneOf } from './store-inbox/follow.ts'
+import type { PurchaseRow, Store } from './subscriptions/purchase.ts'
 
 /** `by`: whether the operator has given its row number or a name of the store's. */
 export type NamedLineage = {

@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { lockUsers } from '../users/user.ts'
 import { requestAcknowledgements } from './acknowledgement.ts'
 import { claimLineage } from './lineage.ts'

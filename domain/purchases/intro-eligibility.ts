@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import type { Store } from '../subscriptions/purchase.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { VISIBLE_PURCHASES } from './read.ts'
+import type { Store } from './subscriptions/purchase.ts'
 
 /** The products of a store for which the user has had a trial or an introductory price. */
 export async function introducedProducts(db: Db, environment: Environment, user: string, platform: Store): Promise<Set<string>> {

@@ -1,13 +1,13 @@
 import { LOYAL_DAYS } from '../events/money.ts'
-import type { Stepwise } from '../in-steps.ts'
-import { type Link, runsOf } from '../subscriptions/access-periods.ts'
-import { creditedAmount } from '../subscriptions/credits.ts'
-import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
-import { DAY_MS } from '../subscriptions/period.ts'
-import { type PurchaseRow, recordedAt, shownProduct } from '../subscriptions/purchase.ts'
-import { timedEventsOf } from '../subscriptions/timed-events.ts'
-import type { Waiting } from '../subscriptions/waiting.ts'
+import type { Stepwise } from '../kernel/in-steps.ts'
 import { type Emission, toldOnce } from './emit.ts'
+import { type Link, runsOf } from './subscriptions/access-periods.ts'
+import { creditedAmount } from './subscriptions/credits.ts'
+import type { KnownPeriod, Subscription } from './subscriptions/lineages.ts'
+import { DAY_MS } from './subscriptions/period.ts'
+import { type PurchaseRow, recordedAt, shownProduct } from './subscriptions/purchase.ts'
+import { timedEventsOf } from './subscriptions/timed-events.ts'
+import type { Waiting } from './subscriptions/waiting.ts'
 
 type Run = Link<KnownPeriod<PurchaseRow>>[]
 export type Followed = { subscription: Subscription<PurchaseRow>; waiting: Waiting }

@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import { lockInOrder } from '../../store/lock-in-order.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { conflict } from '../kernel/refusal.ts'
 import type { TransferPolicy } from '../projects/policies.ts'
-import { conflict } from '../refusal.ts'
-import type { Store } from '../subscriptions/purchase.ts'
+import type { Store } from './subscriptions/purchase.ts'
 
 /** `transferred`: a claim moved it from one owner to another in the last 24 hours. */
 export type Lineage = { id: number; user_id: string | null; name: string; transferred: boolean }

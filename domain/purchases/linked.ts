@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import type { StatedPeriod } from '../store-facts/stated-period.ts'
-import type { Store } from '../subscriptions/purchase.ts'
+import type { Environment } from '../kernel/environment.ts'
+import type { StatedPeriod } from './store-facts/stated-period.ts'
+import type { Store } from './subscriptions/purchase.ts'
 
 /** Whether a product is a subscription. */
 export const isRecurring = ({ type, duration }: { type: string | null; duration: string | null }): boolean =>

@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { type Lineage, lockLineage, lockLineageOf } from './lineage.ts'
 import type { Claim } from './validate.ts'
 

@@ -1,8 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import type { StoreReport, TransactionIds } from '../store-facts/statement.ts'
-import { type Store, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { type Lineage, lockLineages } from './lineage.ts'
+import type { StoreReport, TransactionIds } from './store-facts/statement.ts'
+import { type Store, TARGET_PLATFORM } from './subscriptions/purchase.ts'
 
 /**
  * Reports about one lineage. `younger`: lineages that turned out to be the same one. `isConflict`: they have different owners and stay apart, so

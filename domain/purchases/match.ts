@@ -1,7 +1,7 @@
-import type { StatedPeriod } from '../store-facts/stated-period.ts'
-import type { PeriodStatement, RenewalStatement, Statement, TransactionIds } from '../store-facts/statement.ts'
-import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
-import { periodOf } from '../subscriptions/recorded.ts'
+import type { StatedPeriod } from './store-facts/stated-period.ts'
+import type { PeriodStatement, RenewalStatement, Statement, TransactionIds } from './store-facts/statement.ts'
+import { type PurchaseRow, recordedAt } from './subscriptions/purchase.ts'
+import { periodOf } from './subscriptions/recorded.ts'
 
 const transactionOf = ({ transaction, order }: TransactionIds) => transaction ?? order
 const recordedTransaction = ({ transaction_id, order_id }: PurchaseRow) => transaction_id ?? order_id

@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import type { Store } from '../subscriptions/purchase.ts'
+import type { Environment } from '../kernel/environment.ts'
+import type { Store } from './subscriptions/purchase.ts'
 
 // A statement that both have is kept once: the rest goes with the younger row.
 const MOVE = [

@@ -1,10 +1,10 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { Environment } from '../environment.ts'
+import { deleteJob, lockIfDue } from '../durable/jobs/job.ts'
 import { isLogConflict } from '../events/write.ts'
-import { deleteJob, lockIfDue } from '../jobs/job.ts'
-import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { refold } from './refold.ts'
+import { SUBSCRIPTION_DUE } from './subscriptions/store.ts'
 
 // The user is locked before the job, as in every change of facts.
 async function pass(tx: Tx, id: number): Promise<boolean> {

@@ -1,5 +1,5 @@
-import type { FoldedPeriod } from '../store-facts/fold.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import type { FoldedPeriod } from './store-facts/fold.ts'
+import type { PurchaseRow } from './subscriptions/purchase.ts'
 
 type Fact =
   | 'store_product_id'

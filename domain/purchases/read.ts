@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import { notFound } from '../refusal.ts'
-import { PURCHASE_COLUMNS, type PurchaseRow, type Store } from '../subscriptions/purchase.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { notFound } from '../kernel/refusal.ts'
+import { PURCHASE_COLUMNS, type PurchaseRow, type Store } from './subscriptions/purchase.ts'
 
 /** SQL: the purchases that user `$2` sees in environment `$1`: the user's own, and those of lineages shared with the user. */
 export const VISIBLE_PURCHASES = `(

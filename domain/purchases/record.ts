@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import { PURCHASE_COLUMNS, type PurchaseRow } from '../subscriptions/purchase.ts'
+import type { Environment } from '../kernel/environment.ts'
 import type { Lineage } from './lineage.ts'
+import { PURCHASE_COLUMNS, type PurchaseRow } from './subscriptions/purchase.ts'
 import type { Claim } from './validate.ts'
 
 /** Inserts the purchase as the caller states it, and returns its id. */

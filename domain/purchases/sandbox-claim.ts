@@ -1,4 +1,4 @@
-import type { StoreConfig } from '../stores/config.ts'
+import type { StoreConfig } from './stores/config.ts'
 import { type AnyClaim, type Claimant, type Evidence, gatherEvidence, type VerificationDeps, verificationTime } from './verification.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import { type Tied, tied } from '../store-facts/order.ts'
-import type { Notice, PeriodStatement, RenewalStatement, Statement, TransactionIds } from '../store-facts/statement.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { type Tied, tied } from './store-facts/order.ts'
+import type { Notice, PeriodStatement, RenewalStatement, Statement, TransactionIds } from './store-facts/statement.ts'
 
 type Row = {
   kind: string

@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
-import { type PurchaseRow, recordedAt, shownProduct } from '../subscriptions/purchase.ts'
 import type { Emission } from './emit.ts'
+import { type PurchaseRow, recordedAt, shownProduct } from './subscriptions/purchase.ts'
 
 /** A notification of a store that is an event by itself. `at` in ms. */
 export type NoticeRow = { lineage: number; subject: string; at: number; slug: string; id: string; recorded_at: string }

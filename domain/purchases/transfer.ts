@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import { notFound } from '../refusal.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { notFound } from '../kernel/refusal.ts'
 import { lockUsers } from '../users/user.ts'
 import { requestAcknowledgements } from './acknowledgement.ts'
 import { claimLineage, giveLineage, lockLineageOf } from './lineage.ts'

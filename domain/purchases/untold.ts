@@ -1,12 +1,12 @@
-import { flatMapStepwise, type Stepwise } from '../in-steps.ts'
-import type { FoldedPurchase } from '../subscriptions/folded-purchase.ts'
-import type { Subscription } from '../subscriptions/lineages.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
-import { waitingOf } from '../subscriptions/waiting.ts'
+import { flatMapStepwise, type Stepwise } from '../kernel/in-steps.ts'
 import type { Emission } from './emit.ts'
 import { factEventsInSteps } from './fact-events.ts'
 import { lifecycleInSteps, loyalInSteps } from './lifecycle.ts'
 import { type NoticeRow, storeEvents } from './store-events.ts'
+import type { FoldedPurchase } from './subscriptions/folded-purchase.ts'
+import type { Subscription } from './subscriptions/lineages.ts'
+import type { PurchaseRow } from './subscriptions/purchase.ts'
+import { waitingOf } from './subscriptions/waiting.ts'
 
 /** The events of the purchases that are due by `now` (ms), that do not wait and that the log does not have. */
 export function* untoldInSteps(

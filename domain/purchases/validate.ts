@@ -1,13 +1,13 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
+import { NO_PRODUCT_ID, PRODUCT_ID } from '../catalogue/products/product.ts'
 import { compareAmounts, isCurrency, NO_CURRENCY } from '../events/money.ts'
-import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
-import { NO_PRODUCT_ID, PRODUCT_ID } from '../products/product.ts'
-import { type Detail, invalidField, invalidFields, Refusal } from '../refusal.ts'
-import type { StatedPeriod } from '../store-facts/stated-period.ts'
-import { LAST_MS } from '../subscriptions/period.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../kernel/limits.ts'
+import { type Detail, invalidField, invalidFields, Refusal } from '../kernel/refusal.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
 import { isRecurring } from './linked.ts'
+import type { StatedPeriod } from './store-facts/stated-period.ts'
+import { LAST_MS } from './subscriptions/period.ts'
 
 /** A purchase to record, with all defaults filled in. Times are whole seconds. */
 export type Claim = StoreClaim & {

@@ -1,13 +1,13 @@
 import type { Db } from '../../store/connect.ts'
 import { timeLimit } from '../../store/time-limit.ts'
-import type { EnvironmentKind } from '../environment.ts'
+import type { EnvironmentKind } from '../kernel/environment.ts'
+import { Refusal } from '../kernel/refusal.ts'
 import type { KeyOwner } from '../projects/keys.ts'
 import type { Secrets } from '../projects/secrets.ts'
-import { Refusal } from '../refusal.ts'
-import type { StoreReport } from '../store-facts/statement.ts'
-import { CONFIGURATION_OF_STORE, findStoreConfig, isConnected, type StoreConfig, type StoreValue, storeValue } from '../stores/config.ts'
-import type { Store } from '../subscriptions/purchase.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
+import type { StoreReport } from './store-facts/statement.ts'
+import { CONFIGURATION_OF_STORE, findStoreConfig, isConnected, type StoreConfig, type StoreValue, storeValue } from './stores/config.ts'
+import type { Store } from './subscriptions/purchase.ts'
 
 /** Which callers may record a purchase that no store confirms: none; those with the Secret Key (in the sandbox all); all. */
 export type UnverifiedPurchases = 'none' | 'secret' | 'all'

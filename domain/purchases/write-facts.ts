@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import type { Store } from '../subscriptions/purchase.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { FACT_TYPES, type PurchaseFacts } from './purchase-facts.ts'
+import type { Store } from './subscriptions/purchase.ts'
 
 const names = Object.keys(FACT_TYPES)
 const list = (alias: string) => names.map(name => `${alias}.${name}`).join(', ')

@@ -1,5 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
 
 // A customer begins (`created_at`) when the service first sees the customer, or when the history begins that was recorded of the customer before
 // that. Otherwise everybody whom an import brings would have installed on its day. Once somebody was seen live the beginning stands still: figures

@@ -1,8 +1,8 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import { savepoint } from '../../store/transaction.ts'
-import type { Environment } from '../environment.ts'
-import { alreadyExists, notFound } from '../refusal.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { alreadyExists, notFound } from '../kernel/refusal.ts'
 import { createIdentifiedUsers } from './user.ts'
 
 export type Identity = { id: string; user_id: string }

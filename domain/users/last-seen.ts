@@ -1,5 +1,5 @@
 import type { Pool } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
+import type { Environment } from '../kernel/environment.ts'
 import { SHOWN } from './beginning.ts'
 
 /** Whoever was seen less than so long ago (µs) is not written again. */

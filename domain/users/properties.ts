@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import { invalidField, notFound } from '../refusal.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { invalidField, notFound } from '../kernel/refusal.ts'
 
 export type Property = { key: string; value: string }
 export type PropertyError = { key: string; reason: string }

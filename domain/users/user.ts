@@ -2,10 +2,10 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import { arrayOf } from '../../store/array-literal.ts'
 import type { Db, Tx } from '../../store/connect.ts'
 import { userId } from '../../store/ids.ts'
-import type { Environment } from '../environment.ts'
-import { announceMarks, markInserted } from '../marks/mark.ts'
-import { invalidField, notFound } from '../refusal.ts'
-import { isoMicros } from '../time/instant.ts'
+import { announceMarks, markInserted } from '../durable/marks/mark.ts'
+import type { Environment } from '../kernel/environment.ts'
+import { invalidField, notFound } from '../kernel/refusal.ts'
+import { isoMicros } from '../kernel/time/instant.ts'
 
 export type User = { id: string; created_at: string; identity_id: string | null }
 

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { PushInput } from '../../domain/pushes/push.ts'
+import type { PushInput } from '../../domain/growth/pushes/push.ts'
 import { StepSkipped } from '../../workflows/automation/step-kind.ts'
 import { StopRetrying } from '../../workflows/engine/policy.ts'
 import { type PushFixture, pushFixture, type TestEnvironment, thrown } from '../harness/push-fixture.ts'

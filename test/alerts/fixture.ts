@@ -1,4 +1,4 @@
-import { scanAlerts } from '../../domain/alerts/scan.ts'
+import { scanAlerts } from '../../domain/oversight/alerts/scan.ts'
 import { startApi } from '../harness/api.ts'
 import type { Client } from '../harness/client.ts'
 import { must } from '../harness/integrations.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { listAnnotations } from '../../domain/annotations/annotation.ts'
+import { listAnnotations } from '../../domain/analytics/annotations/annotation.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { tracesOf } from '../harness/traces.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { copyAsVariant } from '../../domain/offerings/variant.ts'
+import { copyAsVariant } from '../../domain/catalogue/offerings/variant.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { age, entriesOf, recordGroup, recordPurchase, tally, whileOthersWait } from '../harness/catalogue.ts'

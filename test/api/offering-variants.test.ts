@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { copyAsVariant, dropVariant } from '../../domain/offerings/variant.ts'
+import { copyAsVariant, dropVariant } from '../../domain/catalogue/offerings/variant.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { drainMarks } from '../../domain/folding/drain.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 
 // Which subscription a posted event is about, where its ids alone do not tell.

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { drainMarks } from '../../domain/folding/drain.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { foldUsersFirst } from '../../domain/folding/fold-batch.ts'
+import { foldUsersFirst } from '../../domain/analytics/folding/fold-batch.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 import { tracesOf } from '../harness/traces.ts'

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../domain/purchases/store-facts/statement.ts'
 import type { VerificationResult } from '../../domain/purchases/verification.ts'
-import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../domain/store-facts/statement.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sandbox as command } from '../../cli/sandbox.ts'
-import { isResetting, resetMore } from '../../domain/sandbox/reset.ts'
+import { isResetting, resetMore } from '../../domain/oversight/sandbox/reset.ts'
 import { call as cli } from '../cli/call.ts'
 import { APP_SECRET, startApi, type TestApi } from '../harness/api.ts'
 import { fillEnvironment } from '../harness/full-environment.ts'

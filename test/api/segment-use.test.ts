@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checkConditions } from '../../domain/segments/check.ts'
-import { lockSegments, missingSegments } from '../../domain/segments/missing.ts'
+import { checkConditions } from '../../domain/audience/segments/check.ts'
+import { lockSegments, missingSegments } from '../../domain/audience/segments/missing.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 

@@ -8,7 +8,7 @@ import {
   type StoreConfig,
   storeKeys,
   storeValue,
-} from '../../domain/stores/config.ts'
+} from '../../domain/purchases/stores/config.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
 let api: TestApi

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Step } from '../../domain/automation-runs/definition.ts'
-import { listAutomationRuns } from '../../domain/automation-runs/list.ts'
+import type { Step } from '../../domain/automations/automation-runs/definition.ts'
+import { listAutomationRuns } from '../../domain/automations/automation-runs/list.ts'
 import { type AutomationFixture, automationFixture, NO_EFFECTS } from '../harness/automation-fixture.ts'
 
 let fixture: AutomationFixture

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Step } from '../../domain/automation-runs/definition.ts'
+import type { Step } from '../../domain/automations/automation-runs/definition.ts'
 import { type AutomationFixture, automationFixture } from '../harness/automation-fixture.ts'
 
 let fixture: AutomationFixture

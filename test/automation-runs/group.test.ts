@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Step } from '../../domain/automation-runs/definition.ts'
+import type { Step } from '../../domain/automations/automation-runs/definition.ts'
 import { automationHandler } from '../../workflows/automation/handler.ts'
 import { type AutomationFixture, automationFixture, NO_EFFECTS } from '../harness/automation-fixture.ts'
 import { claimByHand } from '../harness/batches.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Step } from '../../domain/automation-runs/definition.ts'
-import { UNRECORDED } from '../../domain/jobs/lapse.ts'
+import type { Step } from '../../domain/automations/automation-runs/definition.ts'
+import { UNRECORDED } from '../../domain/durable/jobs/lapse.ts'
 import type { Effects } from '../../workflows/automation/step-kind.ts'
 import { type AutomationFixture, automationFixture, NO_EFFECTS } from '../harness/automation-fixture.ts'
 

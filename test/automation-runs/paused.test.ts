@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Step } from '../../domain/automation-runs/definition.ts'
-import { releaseRuns } from '../../domain/automation-runs/release.ts'
+import type { Step } from '../../domain/automations/automation-runs/definition.ts'
+import { releaseRuns } from '../../domain/automations/automation-runs/release.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type AutomationFixture, automationFixture } from '../harness/automation-fixture.ts'
 import { until } from '../harness/until.ts'

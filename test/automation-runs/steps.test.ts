@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Step } from '../../domain/automation-runs/definition.ts'
+import type { Step } from '../../domain/automations/automation-runs/definition.ts'
 import type { Email, PushToSend } from '../../workflows/automation/step-kind.ts'
 import { StepSkipped } from '../../workflows/automation/step-kind.ts'
 import { RetryAt, StopRetrying } from '../../workflows/engine/policy.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { cancelRun } from '../../domain/automation-runs/cancel.ts'
-import type { Step } from '../../domain/automation-runs/definition.ts'
-import { lockAutomationRun } from '../../domain/automation-runs/run.ts'
+import { cancelRun } from '../../domain/automations/automation-runs/cancel.ts'
+import type { Step } from '../../domain/automations/automation-runs/definition.ts'
+import { lockAutomationRun } from '../../domain/automations/automation-runs/run.ts'
 import { type Appended, type AutomationFixture, automationFixture } from '../harness/automation-fixture.ts'
 import { until } from '../harness/until.ts'
 

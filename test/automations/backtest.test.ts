@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { backtest } from '../../domain/automations/backtest/backtest.ts'
-import { drainMarks } from '../../domain/folding/drain.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { rowsOf } from '../harness/rows.ts'

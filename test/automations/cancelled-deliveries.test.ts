@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CANCEL_DUE, cancelLater, cancelMore } from '../../domain/automation-runs/cancel.ts'
+import { CANCEL_DUE, cancelLater, cancelMore } from '../../domain/automations/automation-runs/cancel.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook } from '../harness/integrations.ts'

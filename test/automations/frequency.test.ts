@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Frequency } from '../../domain/automation-runs/definition.ts'
-import { FREQUENCY_WINDOW, SKIP_REASONS, type StartFacts, Starts, skipReason } from '../../domain/automation-runs/start-rules.ts'
+import type { Frequency } from '../../domain/automations/automation-runs/definition.ts'
+import {
+  FREQUENCY_WINDOW,
+  SKIP_REASONS,
+  type StartFacts,
+  Starts,
+  skipReason,
+} from '../../domain/automations/automation-runs/start-rules.ts'
 
 const MINUTE = 60_000_000
 

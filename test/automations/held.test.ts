@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parkRun } from '../../domain/automation-runs/park.ts'
-import { readDrift } from '../../domain/reconciliation/drift.ts'
+import { parkRun } from '../../domain/automations/automation-runs/park.ts'
+import { readDrift } from '../../domain/oversight/reconciliation/drift.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { claimByHand } from '../harness/batches.ts'
 import { type AutomationProject, automationProject } from './fixture.ts'

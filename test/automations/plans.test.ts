@@ -1,6 +1,6 @@
 // Statements find their rows by a selective index, even when the statistics of full tables are missing.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { noteUnsuccessful } from '../../domain/automation-runs/run.ts'
+import { noteUnsuccessful } from '../../domain/automations/automation-runs/run.ts'
 import { backtest } from '../../domain/automations/backtest/backtest.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'

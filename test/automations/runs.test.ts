@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { noteUnsuccessful } from '../../domain/automation-runs/run.ts'
+import { noteUnsuccessful } from '../../domain/automations/automation-runs/run.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type AutomationProject, automationProject } from './fixture.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { users } from '../../cli/users.ts'
-import { foldPresent } from '../../domain/folding/drain.ts'
+import { foldPresent } from '../../domain/analytics/folding/drain.ts'
 import { APP_SECRET, startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 import { product, purchaseOf } from '../harness/purchases.ts'

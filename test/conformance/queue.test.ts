@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import type { Batch } from '../../domain/jobs/sweep.ts'
+import type { Batch } from '../../domain/durable/jobs/sweep.ts'
 import { bullmqQueue } from '../../workers/bullmq.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'
 import type { Queue } from '../../workers/queue.ts'

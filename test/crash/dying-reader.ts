@@ -1,7 +1,7 @@
 import { DuckDBConnection } from '@duckdb/node-api'
+import { withFacts } from '../../domain/analytics/figures/open-source.ts'
+import { replicasOf } from '../../domain/analytics/figures/replica/replicas.ts'
 import { proceedsRates } from '../../domain/events/money.ts'
-import { withFacts } from '../../domain/figures/open-source.ts'
-import { replicasOf } from '../../domain/figures/replica/replicas.ts'
 import { connect } from '../../store/connect.ts'
 import { dyingAt } from './dying-client.ts'
 

@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { rebuildFacts } from '../../domain/folding/rebuild.ts'
+import { rebuildFacts } from '../../domain/analytics/folding/rebuild.ts'
 import { connect } from '../../store/connect.ts'
 import { dyingAt } from './dying-client.ts'
 

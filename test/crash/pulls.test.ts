@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { expect, test, vi } from 'vitest'
-import { withFacts } from '../../domain/figures/open-source.ts'
+import { withFacts } from '../../domain/analytics/figures/open-source.ts'
 import { sellingIn } from '../figures/coins.ts'
 import { type Opened, settingWithReplicas } from '../figures/open-replicas.ts'
 import { FROZEN, launch } from '../harness/process.ts'

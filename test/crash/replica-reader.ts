@@ -1,6 +1,6 @@
+import { withFacts } from '../../domain/analytics/figures/open-source.ts'
+import { replicasOf } from '../../domain/analytics/figures/replica/replicas.ts'
 import { proceedsRates } from '../../domain/events/money.ts'
-import { withFacts } from '../../domain/figures/open-source.ts'
-import { replicasOf } from '../../domain/figures/replica/replicas.ts'
 import { connect } from '../../store/connect.ts'
 
 // A process that asks its replica again and again, until it is killed. It prints a line for each answer.

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { chance, chooseGroup, isWithin } from '../../domain/remote-configurations/decide.ts'
+import { chance, chooseGroup, isWithin } from '../../domain/growth/remote-configurations/decide.ts'
 
 const USERS = Array.from({ length: 100_000 }, (_, i) => `QON_${createHash('md5').update(String(i)).digest('hex')}`)
 const share = (hits: number) => hits / USERS.length

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readClock } from '../../domain/clock/clock.ts'
-import { advanceClock } from '../../domain/reconciliation/advance-clock.ts'
+import { readClock } from '../../domain/durable/clock/clock.ts'
+import { advanceClock } from '../../domain/oversight/reconciliation/advance-clock.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
 let api: TestApi

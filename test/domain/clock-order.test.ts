@@ -1,7 +1,7 @@
 import { setImmediate as tick } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readClock } from '../../domain/clock/clock.ts'
-import { advanceClock } from '../../domain/reconciliation/advance-clock.ts'
+import { readClock } from '../../domain/durable/clock/clock.ts'
+import { advanceClock } from '../../domain/oversight/reconciliation/advance-clock.ts'
 import { type EngineFixture, engineFixture, workflow } from '../harness/engine-fixture.ts'
 import { seeded } from '../harness/load.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { eventField, type RunOccurrence } from '../../domain/automation-runs/trigger.ts'
+import { eventField, type RunOccurrence } from '../../domain/automations/automation-runs/trigger.ts'
 
 test('a condition names a field of the posted event, or one of its properties', () => {
   const event = {

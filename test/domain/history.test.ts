@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { SUBSCRIPTION_DUE } from '../../domain/subscriptions/store.ts'
+import { SUBSCRIPTION_DUE } from '../../domain/purchases/subscriptions/store.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 

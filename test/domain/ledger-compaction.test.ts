@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { readLedger } from '../../domain/ledger/read.ts'
-import { compactLedger } from '../../domain/ledger-history/compact.ts'
-import { LEDGER_KINDS, type LedgerKind } from '../../domain/ledger-history/history.ts'
+import { compactLedger } from '../../domain/durable/ledger-history/compact.ts'
+import { LEDGER_KINDS, type LedgerKind } from '../../domain/durable/ledger-history/history.ts'
+import { readLedger } from '../../domain/oversight/ledger/read.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
 let api: TestApi

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LedgerEntry, readLedger } from '../../domain/ledger/read.ts'
-import { LEDGER_KINDS, type LedgerKind } from '../../domain/ledger-history/history.ts'
+import { LEDGER_KINDS, type LedgerKind } from '../../domain/durable/ledger-history/history.ts'
+import { type LedgerEntry, readLedger } from '../../domain/oversight/ledger/read.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/job-rows.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { foldedPurchases } from '../../domain/subscriptions/recorded.ts'
+import { foldedPurchases } from '../../domain/purchases/subscriptions/recorded.ts'
 import type { Tx } from '../../store/connect.ts'
 
 const purchase = (id: number, lineage: number) => ({

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { postedBackOf, postedFullRefundAt } from '../../domain/subscriptions/posted-refunds.ts'
-import type { PurchaseRow } from '../../domain/subscriptions/purchase.ts'
+import { postedBackOf, postedFullRefundAt } from '../../domain/purchases/subscriptions/posted-refunds.ts'
+import type { PurchaseRow } from '../../domain/purchases/subscriptions/purchase.ts'
 
 // The refunds that are stated of a purchase, and those that are posted of its transaction, together.
 

@@ -1,10 +1,10 @@
 // What a recording computes over the whole of a lineage lets the process do something else in between, however long the lineage is.
 import { expect, test } from 'vitest'
-import { type Stepwise, stepwise, withoutPauses } from '../../domain/in-steps.ts'
+import { type Stepwise, stepwise, withoutPauses } from '../../domain/kernel/in-steps.ts'
+import { derivedColumns, derivedInSteps } from '../../domain/purchases/subscriptions/derived.ts'
+import { subscriptionsOf } from '../../domain/purchases/subscriptions/lineages.ts'
+import type { PurchaseRow } from '../../domain/purchases/subscriptions/purchase.ts'
 import { untoldInSteps } from '../../domain/purchases/untold.ts'
-import { derivedColumns, derivedInSteps } from '../../domain/subscriptions/derived.ts'
-import { subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
-import type { PurchaseRow } from '../../domain/subscriptions/purchase.ts'
 
 const HOUR_MS = 3_600_000
 const hour = (n: number) => `${new Date(n * HOUR_MS).toISOString().slice(0, 19)}Z`

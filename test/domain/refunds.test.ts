@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { foldUsersFirst } from '../../domain/folding/fold-batch.ts'
+import { foldUsersFirst } from '../../domain/analytics/folding/fold-batch.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { exportAll } from '../harness/exports.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isSignificant, meansTest, proportionsTest, rounded, sampleSize, upliftOf } from '../../domain/experiments/statistics.ts'
+import { isSignificant, meansTest, proportionsTest, rounded, sampleSize, upliftOf } from '../../domain/growth/experiments/statistics.ts'
 
 // Expected values come from numeric integration outside of this code.
 describe('tests of significance', () => {

@@ -1,13 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type AccessSource, foldUserEntitlement } from '../../domain/entitlements/fold.ts'
-import { chain, runEnd, runsOf } from '../../domain/subscriptions/access-periods.ts'
-import { DAY_MS, type Period, RETRY_MS } from '../../domain/subscriptions/period.ts'
-import type { PostedFact } from '../../domain/subscriptions/posted.ts'
-import { postedPeriods } from '../../domain/subscriptions/posted-periods.ts'
-import { bestStatus, CUSTOMER_STATUSES, statusOf } from '../../domain/subscriptions/status.ts'
-import { timedEventsOf } from '../../domain/subscriptions/timed-events.ts'
-import { nextChange, stateAt, subscriptionTimeline } from '../../domain/subscriptions/timeline.ts'
+import { type AccessSource, foldUserEntitlement } from '../../domain/purchases/entitlements/fold.ts'
+import { chain, runEnd, runsOf } from '../../domain/purchases/subscriptions/access-periods.ts'
+import { DAY_MS, type Period, RETRY_MS } from '../../domain/purchases/subscriptions/period.ts'
+import type { PostedFact } from '../../domain/purchases/subscriptions/posted.ts'
+import { postedPeriods } from '../../domain/purchases/subscriptions/posted-periods.ts'
+import { bestStatus, CUSTOMER_STATUSES, statusOf } from '../../domain/purchases/subscriptions/status.ts'
+import { timedEventsOf } from '../../domain/purchases/subscriptions/timed-events.ts'
+import { nextChange, stateAt, subscriptionTimeline } from '../../domain/purchases/subscriptions/timeline.ts'
 
 const period = (begins: number, expires: number, rest: Partial<Period> = {}): Period => ({
   begins: begins * DAY_MS,

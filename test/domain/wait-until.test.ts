@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { DateTime, Duration, IANAZone } from 'luxon'
 import { expect, test } from 'vitest'
-import { deadlineAfter, nextInstantAt } from '../../domain/automation-runs/deadline.ts'
+import { deadlineAfter, nextInstantAt } from '../../domain/automations/automation-runs/deadline.ts'
 
 const HOUR = 3_600_000
 const ZONES = [...Intl.supportedValuesOf('timeZone'), 'UTC']

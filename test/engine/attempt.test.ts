@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { LeaseLost } from '../../domain/jobs/job.ts'
+import { LeaseLost } from '../../domain/durable/jobs/job.ts'
 import { afterFailure, beginAttempt, nextWait, runEffect } from '../../workflows/engine/attempt.ts'
 import { RetryAt, StopRetrying } from '../../workflows/engine/policy.ts'
 

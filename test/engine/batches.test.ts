@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { BACKLOG, BATCH_SIZE, type Batch, dispatchDue, type SpareCapacity, type SweepOffer } from '../../domain/jobs/sweep.ts'
-import { takeBatch } from '../../domain/jobs/take-batch.ts'
-import { forgetWorker, noteWorker } from '../../domain/jobs/workers.ts'
+import { BACKLOG, BATCH_SIZE, type Batch, dispatchDue, type SpareCapacity, type SweepOffer } from '../../domain/durable/jobs/sweep.ts'
+import { takeBatch } from '../../domain/durable/jobs/take-batch.ts'
+import { forgetWorker, noteWorker } from '../../domain/durable/jobs/workers.ts'
 import { idsOfBatches } from '../harness/batches.ts'
 import { type EngineFixture, engineFixture } from '../harness/engine-fixture.ts'
 

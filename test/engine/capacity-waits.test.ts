@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { dispatchDue } from '../../domain/jobs/sweep.ts'
+import { dispatchDue } from '../../domain/durable/jobs/sweep.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { transaction } from '../../store/transaction.ts'

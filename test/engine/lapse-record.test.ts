@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { LeaseLost } from '../../domain/jobs/job.ts'
-import { UNRECORDED } from '../../domain/jobs/lapse.ts'
+import { LeaseLost } from '../../domain/durable/jobs/job.ts'
+import { UNRECORDED } from '../../domain/durable/jobs/lapse.ts'
 import { workflowHandlers } from '../../workflows/engine/execute.ts'
 import { POLICIES } from '../../workflows/engine/policy.ts'
 import type { RunContext } from '../../workflows/engine/workflow.ts'

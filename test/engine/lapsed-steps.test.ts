@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { UNRECORDED } from '../../domain/jobs/lapse.ts'
+import { UNRECORDED } from '../../domain/durable/jobs/lapse.ts'
 import { type EngineFixture, engineFixture, workflow } from '../harness/engine-fixture.ts'
 
 // A worker that ended in the middle of a run, as the run's row tells it to the next worker.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { repairOrphans, type ScanCursors } from '../../domain/reconciliation/orphans.ts'
-import { RUNS_OF_BLOCK } from '../../domain/reconciliation/run-blocks.ts'
+import { repairOrphans, type ScanCursors } from '../../domain/oversight/reconciliation/orphans.ts'
+import { RUNS_OF_BLOCK } from '../../domain/oversight/reconciliation/run-blocks.ts'
 import type { Db } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { runRow } from '../harness/job-rows.ts'

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { createRun, jobKindOf } from '../../domain/jobs/workflow-run.ts'
-import { readDrift } from '../../domain/reconciliation/drift.ts'
+import { createRun, jobKindOf } from '../../domain/durable/jobs/workflow-run.ts'
+import { readDrift } from '../../domain/oversight/reconciliation/drift.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type EngineFixture, engineFixture, workflow } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'

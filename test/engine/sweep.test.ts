@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { type Batch, dispatchDue } from '../../domain/jobs/sweep.ts'
+import { type Batch, dispatchDue } from '../../domain/durable/jobs/sweep.ts'
 import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { Queue } from '../../workers/queue.ts'

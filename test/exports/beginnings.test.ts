@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Bound, type ExportSource, nextBound, setPart } from '../../domain/exports/parts.ts'
-import { selectRows } from '../../domain/exports/statement.ts'
+import { type Bound, type ExportSource, nextBound, setPart } from '../../domain/reporting/exports/parts.ts'
+import { selectRows } from '../../domain/reporting/exports/statement.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { QUICK } from '../harness/engine-fixture.ts'

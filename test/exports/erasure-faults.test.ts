@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { eraseFromExports } from '../../domain/exports/erasure.ts'
+import { eraseFromExports } from '../../domain/reporting/exports/erasure.ts'
 import type { TestApi } from '../harness/api.ts'
 import { type Erasing, PEOPLE, startErasing, usersIn } from '../harness/erasing.ts'
 import { eraseUser, erasuresEnded } from '../harness/erasure.ts'

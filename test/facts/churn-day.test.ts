@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { changesOf } from '../../domain/facts/changes.ts'
-import type { Source } from '../../domain/facts/sources.ts'
-import { subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
-import type { PostedFact } from '../../domain/subscriptions/posted.ts'
+import { changesOf } from '../../domain/analytics/facts/changes.ts'
+import type { Source } from '../../domain/analytics/facts/sources.ts'
+import { subscriptionsOf } from '../../domain/purchases/subscriptions/lineages.ts'
+import type { PostedFact } from '../../domain/purchases/subscriptions/posted.ts'
 
 const DAY_MS = 86_400_000
 const fact = (name: string, day: number, more: Partial<PostedFact> = {}): PostedFact => ({

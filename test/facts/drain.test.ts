@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { drainMarks, drainWithin } from '../../domain/folding/drain.ts'
+import { drainMarks, drainWithin } from '../../domain/analytics/folding/drain.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 import { userOf } from '../harness/purchases.ts'
 import { until } from '../harness/until.ts'

@@ -1,8 +1,8 @@
 // Periods of one lineage that are posted under several users: one subscription, of one of them.
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { drainMarks } from '../../domain/folding/drain.ts'
-import { rebuildFacts } from '../../domain/folding/rebuild.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
+import { rebuildFacts } from '../../domain/analytics/folding/rebuild.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 import { share } from '../harness/effort.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'

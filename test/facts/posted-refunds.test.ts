@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { drainMarks } from '../../domain/folding/drain.ts'
-import { rebuildFacts } from '../../domain/folding/rebuild.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
+import { rebuildFacts } from '../../domain/analytics/folding/rebuild.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 

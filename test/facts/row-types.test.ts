@@ -1,7 +1,7 @@
 // Facts are written as rows of types of the database, and compared as the database shows rows.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ROW_TYPES } from '../../domain/facts/tables.ts'
-import { drainMarks } from '../../domain/folding/drain.ts'
+import { ROW_TYPES } from '../../domain/analytics/facts/tables.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
 let api: TestApi

@@ -1,6 +1,6 @@
 // What is posted of one lineage under several users, where it is no lineage of one user, and where a purchase supersedes it.
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { drainMarks } from '../../domain/folding/drain.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { readFoldingState } from '../../domain/folding/folding-state.ts'
+import { readFoldingState } from '../../domain/analytics/folding/folding-state.ts'
 import { connect } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { rowsRead } from '../harness/rows-read.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { dropTombstones } from '../../domain/facts/retention.ts'
-import { removeUnusedWords } from '../../domain/facts/unused-words.ts'
+import { dropTombstones } from '../../domain/analytics/facts/retention.ts'
+import { removeUnusedWords } from '../../domain/analytics/facts/unused-words.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { storeRates } from './tell.ts'
 

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { withFacts } from '../../domain/figures/open-source.ts'
-import type { FactSource, FigureRow } from '../../domain/figures/source.ts'
+import { withFacts } from '../../domain/analytics/figures/open-source.ts'
+import type { FactSource, FigureRow } from '../../domain/analytics/figures/source.ts'
 import type { Opened, ReplicaSetting } from './open-replicas.ts'
 
 export const soldBy = ({ query, dialect }: FactSource): Promise<FigureRow[]> =>

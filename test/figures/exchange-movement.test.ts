@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { CHANGE_CAUSE } from '../../domain/facts/rows.ts'
-import { importRates } from '../../domain/rates/import.ts'
+import { CHANGE_CAUSE } from '../../domain/analytics/facts/rows.ts'
+import { importRates } from '../../domain/purchases/rates/import.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { callsOf, expectAnswersByReplicas } from './ask.ts'
 

@@ -1,7 +1,7 @@
 // What must not change a figure: a sandbox beside it, rates that are imported again, a user who was erased.
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { importRates } from '../../domain/rates/import.ts'
+import { importRates } from '../../domain/purchases/rates/import.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { CHARTS } from '../oracle/charts.ts'
 import type { History, Rate } from '../oracle/history.ts'

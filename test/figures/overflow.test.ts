@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { segmentationsOf } from '../../domain/figures/attributes.ts'
-import { CHARTS, chartOf } from '../../domain/figures/chart-table.ts'
-import { importRates } from '../../domain/rates/import.ts'
+import { segmentationsOf } from '../../domain/analytics/figures/attributes.ts'
+import { CHARTS, chartOf } from '../../domain/analytics/figures/chart-table.ts'
+import { importRates } from '../../domain/purchases/rates/import.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { callsOf } from './ask.ts'
 

@@ -1,8 +1,8 @@
 // The page about figures: its charts are those of the table, the service serves it, and its statements run as they stand.
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { CHART_NAMES, CHARTS } from '../../domain/figures/chart-table.ts'
-import { drainMarks } from '../../domain/folding/drain.ts'
+import { CHART_NAMES, CHARTS } from '../../domain/analytics/figures/chart-table.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { anchorOf } from '../../web/generate/markdown.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bucketStarts, type TimeWindow } from '../../domain/figures/buckets.ts'
+import { bucketStarts, type TimeWindow } from '../../domain/analytics/figures/buckets.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { callsOf, expectAnswersByReplicas } from './ask.ts'
 import { SEED } from './draws.ts'

@@ -1,9 +1,9 @@
 import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { dropTombstones } from '../../domain/facts/retention.ts'
-import { removeUnusedWords } from '../../domain/facts/unused-words.ts'
-import { type FactAccess, withFacts } from '../../domain/figures/open-source.ts'
+import { dropTombstones } from '../../domain/analytics/facts/retention.ts'
+import { removeUnusedWords } from '../../domain/analytics/facts/unused-words.ts'
+import { type FactAccess, withFacts } from '../../domain/analytics/figures/open-source.ts'
 import { dollars, sellingIn } from './coins.ts'
 import { type Opened, settingWithReplicas } from './open-replicas.ts'
 

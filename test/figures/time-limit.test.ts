@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { problemOf } from '../../api/errors.ts'
-import { type FactAccess, withFacts } from '../../domain/figures/open-source.ts'
+import { type FactAccess, withFacts } from '../../domain/analytics/figures/open-source.ts'
 import { connect } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { callsOf } from './ask.ts'

@@ -1,6 +1,6 @@
 // Questions while a user is folded by somebody else, or waits to be folded.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { drainMarks } from '../../domain/folding/drain.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { growth } from '../harness/experiments.ts'
 import { userOf } from '../harness/purchases.ts'

@@ -1,6 +1,6 @@
-import type { ClaimedJob } from '../../domain/jobs/job.ts'
-import { type Batch, dispatchDue, type SweepOffer, type SweepResult } from '../../domain/jobs/sweep.ts'
-import { takeBatch } from '../../domain/jobs/take-batch.ts'
+import type { ClaimedJob } from '../../domain/durable/jobs/job.ts'
+import { type Batch, dispatchDue, type SweepOffer, type SweepResult } from '../../domain/durable/jobs/sweep.ts'
+import { takeBatch } from '../../domain/durable/jobs/take-batch.ts'
 import type { Pool } from '../../store/connect.ts'
 import { until } from './until.ts'
 

@@ -1,6 +1,6 @@
-import { type Consumer, consumeBatch } from '../../domain/log/consume.ts'
-import type { ConsumerName } from '../../domain/log/consumer.ts'
-import { CONSUMERS } from '../../domain/reconciliation/log-handlers.ts'
+import { type Consumer, consumeBatch } from '../../domain/durable/log/consume.ts'
+import type { ConsumerName } from '../../domain/durable/log/consumer.ts'
+import { CONSUMERS } from '../../domain/oversight/reconciliation/log-handlers.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { ClaimOnInsert } from '../../workflows/engine/handler.ts'
 

@@ -1,8 +1,8 @@
 // Everything that the service does and that apps ask of it, once: for tests of what its statements read.
 import { DateTime, Duration } from 'luxon'
 import { expect } from 'vitest'
-import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
-import { dropExpired } from '../../domain/reconciliation/retention.ts'
+import { repairOrphans } from '../../domain/oversight/reconciliation/orphans.ts'
+import { dropExpired } from '../../domain/oversight/reconciliation/retention.ts'
 import { shopOf } from '../v3/shop.ts'
 import type { TestApi } from './api.ts'
 import { operations } from './described.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
-import { createRun, createRuns } from '../../domain/jobs/workflow-run.ts'
+import { createRun, createRuns } from '../../domain/durable/jobs/workflow-run.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import type { Tx } from '../../store/connect.ts'

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync'
 import { pino } from 'pino'
-import { replaceFile } from '../../domain/exports/rewrite.ts'
+import { replaceFile } from '../../domain/reporting/exports/rewrite.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { transaction } from '../../store/transaction.ts'
 import { pgBossQueue } from '../../workers/pg-boss.ts'

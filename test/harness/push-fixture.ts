@@ -1,6 +1,6 @@
+import type { PushInput } from '../../domain/growth/pushes/push.ts'
+import { createPush } from '../../domain/growth/pushes/push.ts'
 import { sealSecret } from '../../domain/integrations/config.ts'
-import type { PushInput } from '../../domain/pushes/push.ts'
-import { createPush } from '../../domain/pushes/push.ts'
 import { transaction } from '../../store/transaction.ts'
 import { pushSending } from '../../workflows/actions/push.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'

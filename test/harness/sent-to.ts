@@ -1,4 +1,4 @@
-import type { RunOccurrence } from '../../domain/automation-runs/trigger.ts'
+import type { RunOccurrence } from '../../domain/automations/automation-runs/trigger.ts'
 import type { Pool } from '../../store/connect.ts'
 import { userId } from '../../store/ids.ts'
 

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { Admit } from '../../domain/store-inbox/notification.ts'
+import type { Admit } from '../../domain/purchases/store-inbox/notification.ts'
 
 // A store that signs with a shared secret, in the place of the real ones: what it sends says everything that a real notification says.
 

@@ -1,6 +1,6 @@
-import type { LaneName } from '../../domain/store-inbox/lanes.ts'
-import { lanesNamed } from '../../domain/store-inbox/lanes.ts'
-import type { NewNotification } from '../../domain/store-inbox/notification.ts'
+import type { LaneName } from '../../domain/purchases/store-inbox/lanes.ts'
+import { lanesNamed } from '../../domain/purchases/store-inbox/lanes.ts'
+import type { NewNotification } from '../../domain/purchases/store-inbox/notification.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 

@@ -1,5 +1,5 @@
-import { recordExport } from '../../domain/exports/create.ts'
-import { publishExport } from '../../domain/exports/finish.ts'
+import { recordExport } from '../../domain/reporting/exports/create.ts'
+import { publishExport } from '../../domain/reporting/exports/finish.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 

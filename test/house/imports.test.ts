@@ -1,9 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-
-const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+import { ROOT, roomOf, type Source, sourcesOf, withoutComments } from './sources.ts'
 
 /** The rooms that a room may import besides itself. */
 const MAY_IMPORT: Record<string, string[]> = {
@@ -21,43 +18,10 @@ const EXCEPTIONS: Record<string, RegExp> = {
   // The commands read the configuration of the service and print its errors.
   cli: /^app\/(config|exit-line|logger|secret-files)\.ts$/,
 }
-/** The floors of `domain/`, lowest first: a folder imports only folders of lower floors, types included. The files of `domain/` itself are below all. */
-const FLOORS: string[][] = [
-  ['time', 'ledger-history'],
-  ['audit', 'marks'],
-  ['jobs', 'references', 'users', 'pending-screens'],
-  ['log', 'products', 'pushes', 'screens', 'segments', 'clock'],
-  ['events', 'offerings', 'remote-configurations'],
-  ['subscriptions', 'projects', 'rates'],
-  ['facts', 'store-facts', 'stores'],
-  ['customers', 'integrations', 'exports', 'store-inbox'],
-  ['purchases', 'folding', 'experiments', 'reports'],
-  ['ingestion', 'entitlements', 'figures'],
-  ['deliveries', 'annotations', 'views'],
-  ['automation-runs', 'alerts'],
-  ['automations', 'ledger', 'sandbox'],
-  ['erasure', 'reconciliation'],
-]
 const QUEUES = /^(pg-boss|bullmq|ioredis|@bull-board)(\/|$)/
 const SQL = /\b(select\s[\s\S]*\sfrom\s|insert\s+into\s|update\s+\w+\s+set\s|delete\s+from\s)/i
 
-type Source = { file: string; room: string; text: string; imports: string[]; packages: string[] }
-
-const roomOf = (file: string) => file.split('/')[0]!
-const withoutComments = (text: string) => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
-
-function sourceOf(file: string): Source {
-  const text = readFileSync(join(ROOT, file), 'utf8')
-  const specifiers = [...withoutComments(text).matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map(match => match[1]!)
-  const imports = specifiers.filter(path => path.startsWith('.')).map(path => relative(ROOT, resolve(ROOT, dirname(file), path)))
-  return { file, room: roomOf(file), text, imports, packages: specifiers.filter(path => !path.startsWith('.')) }
-}
-
-const all: Source[] = Object.keys(MAY_IMPORT).flatMap(room =>
-  readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' })
-    .filter(name => name.endsWith('.ts') && !name.includes('generated/'))
-    .map(name => sourceOf(join(room, name))),
-)
+const all: Source[] = Object.keys(MAY_IMPORT).flatMap(sourcesOf)
 
 describe('the rooms', () => {
   test('have sources with imports', () => {
@@ -77,34 +41,6 @@ describe('the rooms', () => {
         .map(used => `${file} imports ${used}`),
     )
     expect(wrong).toEqual([])
-  })
-
-  test('a folder of the domain imports only folders of lower floors', () => {
-    const floorOf = (file: string) => {
-      const [, folder, name] = file.split('/')
-      return name === undefined ? -1 : FLOORS.findIndex(floor => floor.includes(folder!))
-    }
-    const folderOf = (file: string) => dirname(file).split('/')[1]
-    const domain = all.filter(({ room }) => room === 'domain')
-    const unknown = domain.filter(({ file }) => file.split('/').length > 2 && floorOf(file) === -1)
-    expect(unknown.map(({ file }) => file)).toEqual([])
-    const wrong = domain.flatMap(({ file, imports }) =>
-      imports
-        .filter(used => roomOf(used) === 'domain' && folderOf(file) !== folderOf(used) && floorOf(used) >= floorOf(file))
-        .map(used => `${file} imports ${used}`),
-    )
-    expect(wrong).toEqual([])
-  })
-
-  test('the page for contributors names the floors as they are', () => {
-    const page = readFileSync(join(ROOT, 'docs/contributing.md'), 'utf8')
-    const rows = [...page.matchAll(/^\| (\d+) \| (.*) \|$/gm)].map(([, , folders]) =>
-      folders!
-        .replaceAll(/\([^)]*\)|[*]/g, '')
-        .split(',')
-        .map(name => name.trim()),
-    )
-    expect(rows).toEqual(FLOORS)
   })
 
   test('no files import each other in a cycle, types included', () => {
@@ -136,7 +72,9 @@ describe('the rooms', () => {
 
   test('the audit log is written by handlers, commands, the first start, and where a store gives a purchase to somebody else', () => {
     const ofStores = 'domain/purchases/bought-by-another.ts'
-    const importing = all.filter(({ file, imports }) => imports.includes('domain/audit/record.ts') && !file.startsWith('domain/audit/'))
+    const importing = all.filter(
+      ({ file, imports }) => imports.includes('domain/kernel/audit/record.ts') && !file.startsWith('domain/kernel/audit/'),
+    )
     const elsewhere = importing.filter(
       ({ file, room, text }) => !['api', 'cli', 'app'].includes(room) && file !== ofStores && /\baudit\(/.test(text),
     )

@@ -9,7 +9,7 @@ const sources = ['api', 'app', 'cli', 'domain', 'store', 'workers', 'workflows']
     .map(name => ({ file: `${room}/${name}`, text: readFileSync(new URL(`${room}/${name}`, ROOT), 'utf8') })),
 )
 // A restored dump has the claims of processes that no longer exist: the restore ends these claims before the service starts.
-const others = sources.filter(({ file }) => !file.startsWith('domain/jobs/') && file !== 'store/dump/load.ts')
+const others = sources.filter(({ file }) => !file.startsWith('domain/durable/jobs/') && file !== 'store/dump/load.ts')
 const OWNER_ALONE: [what: string, sql: RegExp][] = [
   ['writes the due table', /\b(insert\s+into|update|delete\s+from|truncate)\s+due\b/i],
   ['locks rows of the due table', /\b(from|join)\s+due\b[^`]*\bfor\s+(no\s+key\s+update|update|share|key\s+share)\b/i],

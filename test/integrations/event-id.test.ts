@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { loadTriggers } from '../../domain/automation-runs/trigger.ts'
+import { loadTriggers } from '../../domain/automations/automation-runs/trigger.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook, post, sandbox } from '../harness/integrations.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'

@@ -1,6 +1,6 @@
 // A filter that few deliveries meet reads few rows, also without statistics.
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listDeliveries } from '../../domain/deliveries/list.ts'
+import { listDeliveries } from '../../domain/integrations/deliveries/list.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { APP_SECRET, newProject } from '../harness/api.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { listDeliveries } from '../../domain/deliveries/list.ts'
+import { listDeliveries } from '../../domain/integrations/deliveries/list.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 import { storedIntegration } from '../harness/stored-integration.ts'

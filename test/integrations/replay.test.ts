@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { problemOf } from '../../api/errors.ts'
-import { replayDeliveries } from '../../domain/deliveries/replay.ts'
+import { replayDeliveries } from '../../domain/integrations/deliveries/replay.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import type { Client } from '../harness/client.ts'

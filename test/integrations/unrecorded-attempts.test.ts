@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { UNRECORDED } from '../../domain/jobs/lapse.ts'
+import { UNRECORDED } from '../../domain/durable/jobs/lapse.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import type { Client } from '../harness/client.ts'
 import { type Hook, hook, post, sandbox } from '../harness/integrations.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import { scanAlerts } from '../../domain/alerts/scan.ts'
-import { drainMarks } from '../../domain/folding/drain.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
+import { scanAlerts } from '../../domain/oversight/alerts/scan.ts'
 import type { TestApi, TestProjectKeys } from '../harness/api.ts'
 import type { Answer } from '../harness/client.ts'
 import { type Described, operations } from '../harness/described.ts'

@@ -1,6 +1,6 @@
 // A statement that is planned once keeps the plan of the time when its tables were empty, or had their first rows, until they are analyzed.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { drainMarks } from '../../domain/folding/drain.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { SERVERS } from '../harness/database.ts'

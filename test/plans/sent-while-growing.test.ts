@@ -1,8 +1,8 @@
 // A delivery that is sent and recorded by statements that were planned while their tables had their first rows.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createAutomationDeliveries } from '../../domain/deliveries/create.ts'
-import { insertDeliveries } from '../../domain/deliveries/insert.ts'
-import { loadDeliveries } from '../../domain/deliveries/load.ts'
+import { createAutomationDeliveries } from '../../domain/integrations/deliveries/create.ts'
+import { insertDeliveries } from '../../domain/integrations/deliveries/insert.ts'
+import { loadDeliveries } from '../../domain/integrations/deliveries/load.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'

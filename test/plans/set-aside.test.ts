@@ -1,6 +1,6 @@
 // What was set aside is counted every few seconds for the alerts of all projects, and there is most of it when something is wrong.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readConditions } from '../../domain/alerts/conditions.ts'
+import { readConditions } from '../../domain/oversight/alerts/conditions.ts'
 import { type FreshDatabase, freshDatabase, SERVERS } from '../harness/database.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { factorsTo, hasRate, ratesVersion } from '../../domain/rates/factors.ts'
+import { factorsTo, hasRate, ratesVersion } from '../../domain/purchases/rates/factors.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 
 let database: FreshDatabase

@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { takeSlot } from '../../domain/reports/take-slots.ts'
+import { takeSlot } from '../../domain/reporting/reports/take-slots.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { reportTo, type Shown, sandbox, webhookTo } from '../harness/reports.ts'
 

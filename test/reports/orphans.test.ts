@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
+import { repairOrphans } from '../../domain/oversight/reconciliation/orphans.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 import { exportAll, finished, WHOLE_YEAR } from '../harness/exports.ts'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { DELIVERY_WORKFLOW, deliverySubject } from '../../domain/reports/run.ts'
+import { DELIVERY_WORKFLOW, deliverySubject } from '../../domain/reporting/reports/run.ts'
 import { transaction } from '../../store/transaction.ts'
 import { reportDelivery } from '../../workflows/scheduled-report/delivery.ts'
 import { startApi, type TestApi } from '../harness/api.ts'

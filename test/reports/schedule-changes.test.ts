@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { isGapless, type Schedule, slotsAfter, WEEKDAYS, windowOf } from '../../domain/reports/slots.ts'
-import { takeSlot, takeSlots } from '../../domain/reports/take-slots.ts'
+import { isGapless, type Schedule, slotsAfter, WEEKDAYS, windowOf } from '../../domain/reporting/reports/slots.ts'
+import { takeSlot, takeSlots } from '../../domain/reporting/reports/take-slots.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { reportTo, type Shown, sandbox, webhookTo } from '../harness/reports.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { takeSlot, takeSlots } from '../../domain/reports/take-slots.ts'
+import { takeSlot, takeSlots } from '../../domain/reporting/reports/take-slots.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 import { type Shown, sandbox, webhookTo } from '../harness/reports.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
+import { repairOrphans } from '../../domain/oversight/reconciliation/orphans.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { advance, type Hook, hook, must, post, sandbox } from '../harness/integrations.ts'
 import { reportTo } from '../harness/reports.ts'

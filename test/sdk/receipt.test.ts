@@ -2,7 +2,7 @@
 import { ReceiptUtility } from '@apple/app-store-server-library'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { transactionOfReceipt } from '../../domain/stores/app-receipt.ts'
+import { transactionOfReceipt } from '../../domain/purchases/stores/app-receipt.ts'
 import { appReceipt } from '../harness/stores/app-receipt.ts'
 import { BUNDLE } from '../harness/stores/apple-jws.ts'
 import { appleSubscription, MONTH_MS, YEARLY } from '../harness/stores/apple-subscription.ts'

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { compareDecimals, compareText, compareVersions, isDecimal } from '../../domain/segments/compare.ts'
-import type { Comparator, Condition } from '../../domain/segments/condition.ts'
-import { allConditionsMet, withOverrides } from '../../domain/segments/evaluate.ts'
-import type { Profile } from '../../domain/segments/profile.ts'
-import { membersSql } from '../../domain/segments/sql.ts'
-import { spanOf, timeValue } from '../../domain/segments/time.ts'
+import { compareDecimals, compareText, compareVersions, isDecimal } from '../../domain/audience/segments/compare.ts'
+import type { Comparator, Condition } from '../../domain/audience/segments/condition.ts'
+import { allConditionsMet, withOverrides } from '../../domain/audience/segments/evaluate.ts'
+import type { Profile } from '../../domain/audience/segments/profile.ts'
+import { membersSql } from '../../domain/audience/segments/sql.ts'
+import { spanOf, timeValue } from '../../domain/audience/segments/time.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 
 const NO_USER: Profile = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
+import type { Condition } from '../../domain/audience/segments/condition.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
-import type { Condition } from '../../domain/segments/condition.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { APP_SECRET } from '../harness/api.ts'

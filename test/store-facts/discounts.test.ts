@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { withSigned } from '../../domain/purchases/confirmed-claim.ts'
-import { foldLineage } from '../../domain/store-facts/fold.ts'
-import { tied } from '../../domain/store-facts/order.ts'
-import { statedPeriods } from '../../domain/store-facts/stated-period.ts'
-import type { PeriodSaid, PeriodStatement, StoreReport } from '../../domain/store-facts/statement.ts'
+import { foldLineage } from '../../domain/purchases/store-facts/fold.ts'
+import { tied } from '../../domain/purchases/store-facts/order.ts'
+import { statedPeriods } from '../../domain/purchases/store-facts/stated-period.ts'
+import type { PeriodSaid, PeriodStatement, StoreReport } from '../../domain/purchases/store-facts/statement.ts'
 import { at, paid, period } from './stories.ts'
 
 // A discount makes free what is no trial. What the store says of it counts.

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type FoldedLineage, type FoldedPeriod, foldLineage } from '../../domain/store-facts/fold.ts'
-import { tied } from '../../domain/store-facts/order.ts'
-import { statedPeriods } from '../../domain/store-facts/stated-period.ts'
-import type { PeriodStatement, RenewalStatement, Statement } from '../../domain/store-facts/statement.ts'
+import { type FoldedLineage, type FoldedPeriod, foldLineage } from '../../domain/purchases/store-facts/fold.ts'
+import { tied } from '../../domain/purchases/store-facts/order.ts'
+import { statedPeriods } from '../../domain/purchases/store-facts/stated-period.ts'
+import type { PeriodStatement, RenewalStatement, Statement } from '../../domain/purchases/store-facts/statement.ts'
 import { at, iso, paid, period, permutations, renewal, STORIES, trial } from './stories.ts'
 
 /** As the table of statements keeps them: equal ones once, in no order. */

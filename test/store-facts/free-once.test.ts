@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { foldLineage } from '../../domain/store-facts/fold.ts'
-import { tied } from '../../domain/store-facts/order.ts'
-import { statedPeriods } from '../../domain/store-facts/stated-period.ts'
-import type { PeriodSaid } from '../../domain/store-facts/statement.ts'
+import { foldLineage } from '../../domain/purchases/store-facts/fold.ts'
+import { tied } from '../../domain/purchases/store-facts/order.ts'
+import { statedPeriods } from '../../domain/purchases/store-facts/stated-period.ts'
+import type { PeriodSaid } from '../../domain/purchases/store-facts/statement.ts'
 import { freeOnce as free, paid, period, permutations, trial } from './stories.ts'
 
 // A free period that the store discounts for this period alone: within a paid run it is a renewal that recurs for what its product cost before.

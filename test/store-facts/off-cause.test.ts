@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { foldLineage } from '../../domain/store-facts/fold.ts'
-import { tied } from '../../domain/store-facts/order.ts'
-import { statedPeriods } from '../../domain/store-facts/stated-period.ts'
-import type { PeriodSaid, RenewalSaid } from '../../domain/store-facts/statement.ts'
+import { foldLineage } from '../../domain/purchases/store-facts/fold.ts'
+import { tied } from '../../domain/purchases/store-facts/order.ts'
+import { statedPeriods } from '../../domain/purchases/store-facts/stated-period.ts'
+import type { PeriodSaid, RenewalSaid } from '../../domain/purchases/store-facts/statement.ts'
 import { iso, paid, period, renewal } from './stories.ts'
 
 const RETRY: PeriodSaid = { retrySince: iso(30) }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Statement, StoreReport } from '../../domain/store-facts/statement.ts'
+import type { Statement, StoreReport } from '../../domain/purchases/store-facts/statement.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { share } from '../harness/effort.ts'
 import { product, userOf } from '../harness/purchases.ts'

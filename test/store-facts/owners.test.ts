@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { StoreReport } from '../../domain/purchases/store-facts/statement.ts'
 import { transferLineage } from '../../domain/purchases/transfer.ts'
 import type { VerificationResult } from '../../domain/purchases/verification.ts'
-import type { StoreReport } from '../../domain/store-facts/statement.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'

@@ -1,6 +1,6 @@
 import { isReportConflict, recordReports } from '../../domain/purchases/record-reports.ts'
+import type { Notice, PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../domain/purchases/store-facts/statement.ts'
 import type { RecordedLineage } from '../../domain/purchases/write-reports.ts'
-import type { Notice, PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../domain/store-facts/statement.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { changesOf } from '../../domain/facts/changes.ts'
-import type { Origin } from '../../domain/facts/life.ts'
-import { sourceOfPurchase } from '../../domain/facts/sources.ts'
-import { subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
+import { changesOf } from '../../domain/analytics/facts/changes.ts'
+import type { Origin } from '../../domain/analytics/facts/life.ts'
+import { sourceOfPurchase } from '../../domain/analytics/facts/sources.ts'
+import { subscriptionsOf } from '../../domain/purchases/subscriptions/lineages.ts'
 import { at, iso, STORIES } from './stories.ts'
 import { lineageInMemory } from './telling.ts'
 

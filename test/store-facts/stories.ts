@@ -5,7 +5,7 @@ import type {
   RenewalStatement,
   Statement,
   TransactionIds,
-} from '../../domain/store-facts/statement.ts'
+} from '../../domain/purchases/store-facts/statement.ts'
 
 const DAY = 86_400_000
 const START = Date.parse('2026-03-01T00:00:00Z')

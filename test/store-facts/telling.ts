@@ -1,15 +1,15 @@
-import { withoutPauses } from '../../domain/in-steps.ts'
+import { withoutPauses } from '../../domain/kernel/in-steps.ts'
 import type { Emission } from '../../domain/purchases/emit.ts'
 import { statedFactsOf } from '../../domain/purchases/purchase-facts.ts'
 import type { NoticeRow } from '../../domain/purchases/store-events.ts'
+import { foldLineage } from '../../domain/purchases/store-facts/fold.ts'
+import { type Tied, tied } from '../../domain/purchases/store-facts/order.ts'
+import { statedPeriods } from '../../domain/purchases/store-facts/stated-period.ts'
+import type { PeriodStatement, RenewalStatement, Statement } from '../../domain/purchases/store-facts/statement.ts'
+import { subscriptionsOf } from '../../domain/purchases/subscriptions/lineages.ts'
+import { LAST_MS } from '../../domain/purchases/subscriptions/period.ts'
+import type { PurchaseRow, Store } from '../../domain/purchases/subscriptions/purchase.ts'
 import { untoldInSteps } from '../../domain/purchases/untold.ts'
-import { foldLineage } from '../../domain/store-facts/fold.ts'
-import { type Tied, tied } from '../../domain/store-facts/order.ts'
-import { statedPeriods } from '../../domain/store-facts/stated-period.ts'
-import type { PeriodStatement, RenewalStatement, Statement } from '../../domain/store-facts/statement.ts'
-import { subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
-import { LAST_MS } from '../../domain/subscriptions/period.ts'
-import type { PurchaseRow, Store } from '../../domain/subscriptions/purchase.ts'
 
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { restBudget, type StoreBudget, takeRequest } from '../../domain/store-inbox/budget.ts'
+import { restBudget, type StoreBudget, takeRequest } from '../../domain/purchases/store-inbox/budget.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 

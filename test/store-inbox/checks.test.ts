@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Expectation, isShown, type LastPeriod, nextCheckOf, nextExpected } from '../../domain/store-inbox/checks.ts'
+import { type Expectation, isShown, type LastPeriod, nextCheckOf, nextExpected } from '../../domain/purchases/store-inbox/checks.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

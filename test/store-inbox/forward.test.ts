@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { recordNotifications } from '../../domain/store-inbox/record.ts'
+import { recordNotifications } from '../../domain/purchases/store-inbox/record.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { forwardPush } from '../../workflows/stores/forward/forward-push.ts'
 import { type EngineFixture, engineFixture } from '../harness/engine-fixture.ts'

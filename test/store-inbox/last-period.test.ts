@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { laneOf, lastPeriodIn } from '../../domain/store-inbox/follow.ts'
-import { lastPurchaseOf } from '../../domain/subscriptions/last-purchase.ts'
+import { laneOf, lastPeriodIn } from '../../domain/purchases/store-inbox/follow.ts'
+import { lastPurchaseOf } from '../../domain/purchases/subscriptions/last-purchase.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { userOf } from '../harness/purchases.ts'

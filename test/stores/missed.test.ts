@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { checkLanes } from '../../domain/store-inbox/backfill.ts'
+import { checkLanes } from '../../domain/purchases/store-inbox/backfill.ts'
 import { transaction } from '../../store/transaction.ts'
 import { appleSubscription, MONTH_MS } from '../harness/stores/apple-subscription.ts'
 import { playStory } from '../harness/stores/google-story.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { raiseAlerts } from '../../domain/store-inbox/alerts.ts'
+import { raiseAlerts } from '../../domain/purchases/store-inbox/alerts.ts'
 import { appleSubscription, MONTH_MS } from '../harness/stores/apple-subscription.ts'
 import { playStory } from '../harness/stores/google-story.ts'
 import { type ReachedStores, startStores } from '../harness/stores/reached-stores.ts'

@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ConsumerName, lockConsumer } from '../../domain/log/consumer.ts'
+import { type ConsumerName, lockConsumer } from '../../domain/durable/log/consumer.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startConsumers } from '../../workers/log-consumers.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { dispatchDue } from '../../domain/jobs/sweep.ts'
+import { dispatchDue } from '../../domain/durable/jobs/sweep.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { idsOfBatches } from '../harness/batches.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { applyMissedPolicy, type MissedPolicy, type SlotDecision } from '../../domain/reports/missed-policy.ts'
-import { type Schedule, type Slot, slotsAfter } from '../../domain/reports/slots.ts'
+import { applyMissedPolicy, type MissedPolicy, type SlotDecision } from '../../domain/reporting/reports/missed-policy.ts'
+import { type Schedule, type Slot, slotsAfter } from '../../domain/reporting/reports/slots.ts'
 
 const MINUTE = 60_000
 const DAILY: Schedule = {

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { IANAZone } from 'luxon'
 import { describe, expect, test } from 'vitest'
-import { nextSlot, type Schedule, type Slot, slotsAfter, WEEKDAYS, windowOf } from '../../domain/reports/slots.ts'
-import { isZone } from '../../domain/time/local-time.ts'
+import { isZone } from '../../domain/kernel/time/local-time.ts'
+import { nextSlot, type Schedule, type Slot, slotsAfter, WEEKDAYS, windowOf } from '../../domain/reporting/reports/slots.ts'
 import { share } from '../harness/effort.ts'
 import { type Transition, transitionsOf } from './transitions.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { DateTime } from 'luxon'
 import { expect, test } from 'vitest'
-import { longestWindow, type ViewRange, viewWindow } from '../../domain/views/range.ts'
+import { longestWindow, type ViewRange, viewWindow } from '../../domain/analytics/views/range.ts'
 
 const ZONES = ['utc', 'Europe/Berlin', 'America/Santiago', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'Africa/Cairo']
 const NOW = fc.integer({ min: Date.UTC(2000, 0) / 1_000, max: Date.UTC(2040, 0) / 1_000 })

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { Problem } from '../../api/errors.ts'
 import { v3ErrorBody, v3ProblemOf } from '../../api/v3/errors.ts'
-import { Refusal } from '../../domain/refusal.ts'
+import { Refusal } from '../../domain/kernel/refusal.ts'
 import type { Pool } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { v3Client } from '../harness/v3.ts'

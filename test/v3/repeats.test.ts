@@ -1,7 +1,7 @@
 // Every operation of v3 twice, and with the keys of others.
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { drainMarks } from '../../domain/folding/drain.ts'
+import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { projectRowsOf, rowsOf } from '../harness/rows.ts'

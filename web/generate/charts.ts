@@ -1,4 +1,4 @@
-import { CHART_ALIASES, CHARTS, type ChartMeasure, type ChartOf } from '../../domain/figures/chart-table.ts'
+import { CHART_ALIASES, CHARTS, type ChartMeasure, type ChartOf } from '../../domain/analytics/figures/chart-table.ts'
 
 const MEASURES: Record<ChartMeasure, string> = { usd: 'money', count: 'a count', percent: 'percent' }
 const TOTALS = {
@@ -28,7 +28,7 @@ function sectionOf(chart: ChartOf): string {
   ].join('\n\n')
 }
 
-const BEGIN = '<!-- The charts: written by `npm run generate` from domain/figures/chart-table.ts. -->'
+const BEGIN = '<!-- The charts: written by `npm run generate` from domain/analytics/figures/chart-table.ts. -->'
 const END = '<!-- End of the charts. -->'
 
 /** The page with the charts as the table of charts has them. */

@@ -1,5 +1,5 @@
-import type { Environment } from '../../domain/environment.ts'
 import { mailSender } from '../../domain/integrations/sender.ts'
+import type { Environment } from '../../domain/kernel/environment.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
 import { type Effects, type Email, StepSkipped } from '../automation/step-kind.ts'

@@ -1,4 +1,4 @@
-import type { ChannelProbe } from '../../domain/alerts/channel-settings.ts'
+import type { ChannelProbe } from '../../domain/oversight/alerts/channel-settings.ts'
 import { triedOf } from '../destinations/probe.ts'
 import { sendWithin } from '../destinations/send-within.ts'
 import { type ChannelDeps, sendToChannel } from './send.ts'

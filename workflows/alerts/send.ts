@@ -1,6 +1,6 @@
-import type { OpenChannel } from '../../domain/alerts/channel.ts'
-import type { AlertMessage } from '../../domain/alerts/message.ts'
 import { FORMER_SIGNING_SECRET, SIGNING_SECRET } from '../../domain/integrations/config.ts'
+import type { OpenChannel } from '../../domain/oversight/alerts/channel.ts'
+import type { AlertMessage } from '../../domain/oversight/alerts/message.ts'
 import { type EmailDeps, mailServerOf } from '../actions/email.ts'
 import { classifyResponse, notSent } from '../destinations/classify-response.ts'
 import { type SentToMany, sendToRecipients } from '../destinations/recipients.ts'

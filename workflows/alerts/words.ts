@@ -1,5 +1,5 @@
-import { sentenceOf, shownAlert } from '../../domain/alerts/kinds.ts'
-import type { AlertMessage, AlertPhase } from '../../domain/alerts/message.ts'
+import { sentenceOf, shownAlert } from '../../domain/oversight/alerts/kinds.ts'
+import type { AlertMessage, AlertPhase } from '../../domain/oversight/alerts/message.ts'
 
 const PHASES: Record<AlertPhase, string> = { began: 'Alert', continues: 'Again', ended: 'Over' }
 

@@ -1,6 +1,6 @@
-import type { Step } from '../../domain/automation-runs/definition.ts'
-import type { AutomationRun, TimelineStep } from '../../domain/automation-runs/load.ts'
-import { nextStep } from '../../domain/automation-runs/next-step.ts'
+import type { Step } from '../../domain/automations/automation-runs/definition.ts'
+import type { AutomationRun, TimelineStep } from '../../domain/automations/automation-runs/load.ts'
+import { nextStep } from '../../domain/automations/automation-runs/next-step.ts'
 import {
   type AutomationStepRecord,
   type End,
@@ -9,10 +9,10 @@ import {
   type StepRow,
   type Suspension,
   suspendRuns,
-} from '../../domain/automation-runs/record.ts'
-import { LeaseLost } from '../../domain/jobs/job.ts'
-import { UNRECORDED } from '../../domain/jobs/lapse.ts'
-import type { Attempt } from '../../domain/jobs/record.ts'
+} from '../../domain/automations/automation-runs/record.ts'
+import { LeaseLost } from '../../domain/durable/jobs/job.ts'
+import { UNRECORDED } from '../../domain/durable/jobs/lapse.ts'
+import type { Attempt } from '../../domain/durable/jobs/record.ts'
 import type { Tx } from '../../store/connect.ts'
 import { withLapse } from '../engine/attempt.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'

@@ -1,9 +1,9 @@
-import type { Step, StepType } from '../../domain/automation-runs/definition.ts'
-import type { AutomationRun, TimelineStep } from '../../domain/automation-runs/load.ts'
-import type { RunOccurrence } from '../../domain/automation-runs/trigger.ts'
-import type { Environment } from '../../domain/environment.ts'
-import type { InsertCapacity } from '../../domain/jobs/claim-on-insert.ts'
-import type { ClaimedJob } from '../../domain/jobs/job.ts'
+import type { Step, StepType } from '../../domain/automations/automation-runs/definition.ts'
+import type { AutomationRun, TimelineStep } from '../../domain/automations/automation-runs/load.ts'
+import type { RunOccurrence } from '../../domain/automations/automation-runs/trigger.ts'
+import type { InsertCapacity } from '../../domain/durable/jobs/claim-on-insert.ts'
+import type { ClaimedJob } from '../../domain/durable/jobs/job.ts'
+import type { Environment } from '../../domain/kernel/environment.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 
 /** The triggering event. It is deleted only with its user, and the run with them: a worker that misses the event is about to lose the run. */

@@ -1,6 +1,6 @@
-import { LeaseLost } from '../../domain/jobs/job.ts'
-import { UNRECORDED } from '../../domain/jobs/lapse.ts'
-import type { Attempt } from '../../domain/jobs/record.ts'
+import { LeaseLost } from '../../domain/durable/jobs/job.ts'
+import { UNRECORDED } from '../../domain/durable/jobs/lapse.ts'
+import type { Attempt } from '../../domain/durable/jobs/record.ts'
 import type { Signals } from './handler.ts'
 import { RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
 

@@ -1,6 +1,6 @@
-import type { Environment } from '../../domain/environment.ts'
-import type { InsertCapacity } from '../../domain/jobs/claim-on-insert.ts'
-import type { ClaimedJob } from '../../domain/jobs/job.ts'
+import type { InsertCapacity } from '../../domain/durable/jobs/claim-on-insert.ts'
+import type { ClaimedJob } from '../../domain/durable/jobs/job.ts'
+import type { Environment } from '../../domain/kernel/environment.ts'
 
 /**
  * The outcome of one execution. `suspended`: due again later, because an attempt failed or because the job waits. `interrupted`: the job is to

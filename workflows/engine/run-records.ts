@@ -1,7 +1,15 @@
-import { LeaseLost, lockClaim, lockFence } from '../../domain/jobs/job.ts'
-import { takeLapse } from '../../domain/jobs/lapse.ts'
-import { areWritten, endRun, finishRun, type RecordedStep, type StepRecord, suspendRun, writeSteps } from '../../domain/jobs/record.ts'
-import type { ClaimedRun } from '../../domain/jobs/workflow-run.ts'
+import { LeaseLost, lockClaim, lockFence } from '../../domain/durable/jobs/job.ts'
+import { takeLapse } from '../../domain/durable/jobs/lapse.ts'
+import {
+  areWritten,
+  endRun,
+  finishRun,
+  type RecordedStep,
+  type StepRecord,
+  suspendRun,
+  writeSteps,
+} from '../../domain/durable/jobs/record.ts'
+import type { ClaimedRun } from '../../domain/durable/jobs/workflow-run.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { afterFailure, countedAttempts, withLapse } from './attempt.ts'

@@ -1,4 +1,4 @@
-import type { Environment } from '../../domain/environment.ts'
+import type { Environment } from '../../domain/kernel/environment.ts'
 import type { Tx } from '../../store/connect.ts'
 import type { Policies } from './policy.ts'
 

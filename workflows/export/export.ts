@@ -1,11 +1,19 @@
 import { createHash } from 'node:crypto'
-import type { Environment } from '../../domain/environment.ts'
-import { EXPORT_WORKFLOW } from '../../domain/exports/create.ts'
-import type { ExportFailure, Part } from '../../domain/exports/export.ts'
-import { failExport, publishExport } from '../../domain/exports/finish.ts'
-import { addRows, type Bound, beginExport, type ExportSource, firstBound, lastBound, nextBound } from '../../domain/exports/parts.ts'
-import { dropUnsettledEdge, hasEdge, isSettled } from '../../domain/exports/settled.ts'
-import { foldPresent } from '../../domain/folding/drain.ts'
+import { foldPresent } from '../../domain/analytics/folding/drain.ts'
+import type { Environment } from '../../domain/kernel/environment.ts'
+import { EXPORT_WORKFLOW } from '../../domain/reporting/exports/create.ts'
+import type { ExportFailure, Part } from '../../domain/reporting/exports/export.ts'
+import { failExport, publishExport } from '../../domain/reporting/exports/finish.ts'
+import {
+  addRows,
+  type Bound,
+  beginExport,
+  type ExportSource,
+  firstBound,
+  lastBound,
+  nextBound,
+} from '../../domain/reporting/exports/parts.ts'
+import { dropUnsettledEdge, hasEdge, isSettled } from '../../domain/reporting/exports/settled.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { classifyFailure } from '../../store/failures.ts'
 import type { FileStorage } from '../../store/files/storage.ts'

@@ -1,6 +1,6 @@
-import { USER_HEADER } from '../../domain/exports/columns.ts'
-import type { ExportFormat, ExportType } from '../../domain/exports/export.ts'
-import { exportColumnsOf, USER_KEY, unguarded } from '../../domain/exports/statement.ts'
+import { USER_HEADER } from '../../domain/reporting/exports/columns.ts'
+import type { ExportFormat, ExportType } from '../../domain/reporting/exports/export.ts'
+import { exportColumnsOf, USER_KEY, unguarded } from '../../domain/reporting/exports/statement.ts'
 
 export type Filter = {
   format: ExportFormat

@@ -1,4 +1,4 @@
-import { deleteExport, RETENTION_WORKFLOW, recordFileRemoved, removeLater } from '../../domain/exports/finish.ts'
+import { deleteExport, RETENTION_WORKFLOW, recordFileRemoved, removeLater } from '../../domain/reporting/exports/finish.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import type { Workflow } from '../engine/workflow.ts'
 

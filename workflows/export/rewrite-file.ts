@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Part } from '../../domain/exports/export.ts'
-import { type NewFile, type StoredFile, storedFile, usageOf } from '../../domain/exports/rewrite.ts'
-import { USER_KEY } from '../../domain/exports/statement.ts'
+import type { Part } from '../../domain/reporting/exports/export.ts'
+import { type NewFile, type StoredFile, storedFile, usageOf } from '../../domain/reporting/exports/rewrite.ts'
+import { USER_KEY } from '../../domain/reporting/exports/statement.ts'
 import { filterParquet } from '../../store/files/parquet-filter.ts'
 import { type FileToRewrite, type RewriteOptions, rewriteText } from './rewrite-text.ts'
 

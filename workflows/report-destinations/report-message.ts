@@ -1,4 +1,4 @@
-import { localTimeOf } from '../../domain/time/local-time.ts'
+import { localTimeOf } from '../../domain/kernel/time/local-time.ts'
 import type { ReportDelivery } from './report-destination.ts'
 
 /** A report as text, one fact a line. Its readers live by the clocks of its zone. */

@@ -1,5 +1,5 @@
-import { NotCredible, requireCredible } from '../../domain/store-facts/credible.ts'
-import type { StoreReport } from '../../domain/store-facts/statement.ts'
+import { NotCredible, requireCredible } from '../../domain/purchases/store-facts/credible.ts'
+import type { StoreReport } from '../../domain/purchases/store-facts/statement.ts'
 import type { Asking, ClaimAnswer, ClaimToConfirm, StoreClient } from './store-client.ts'
 
 function isCredible(report: StoreReport): boolean {

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { restBudget, type StoreBudget, takeRequest } from '../../domain/store-inbox/budget.ts'
+import { restBudget, type StoreBudget, takeRequest } from '../../domain/purchases/store-inbox/budget.ts'
 import type { Db } from '../../store/connect.ts'
 
 /** What the project may still ask of a store. `family`: a part of the store's API with a quota of its own. */

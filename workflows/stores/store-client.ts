@@ -1,12 +1,12 @@
-import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { StoreClaim } from '../../domain/purchases/claim.ts'
+import type { StoreReport } from '../../domain/purchases/store-facts/statement.ts'
+import type { Promised } from '../../domain/purchases/store-inbox/checks.ts'
+import type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/purchases/store-inbox/notification.ts'
 import type { CustomerClaim, SignedClaim } from '../../domain/purchases/verification.ts'
-import type { StoreReport } from '../../domain/store-facts/statement.ts'
-import type { Promised } from '../../domain/store-inbox/checks.ts'
-import type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/store-inbox/notification.ts'
 import type { Quota } from './quota.ts'
 
-export type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/store-inbox/notification.ts'
+export type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/purchases/store-inbox/notification.ts'
 
 /** A recorded notification, to be read in its lane. */
 export type RecordedNotification = { id: string; type: string; subtype: string | null; statedAt: number; body: Uint8Array }

@@ -1,6 +1,6 @@
 import { readConfig } from '../../../app/config.ts'
-import { missingParts } from '../../../domain/stores/config.ts'
-import { openStore } from '../../../domain/stores/settings.ts'
+import { missingParts } from '../../../domain/purchases/stores/config.ts'
+import { openStore } from '../../../domain/purchases/stores/settings.ts'
 import { quotaOf } from '../../../workflows/stores/quota.ts'
 import { PROJECT, projectId } from '../../arguments.ts'
 import type { CommandContext } from '../../command.ts'

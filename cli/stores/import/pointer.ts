@@ -1,5 +1,5 @@
-import type { StorePlatform } from '../../../domain/stores/config.ts'
-import type { Store } from '../../../domain/subscriptions/purchase.ts'
+import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
+import type { Store } from '../../../domain/purchases/subscriptions/purchase.ts'
 import type { ClaimToConfirm } from '../../../workflows/stores/store-client.ts'
 import type { Fields } from '../../import/fields.ts'
 

@@ -1,6 +1,6 @@
 import type { Db } from '../../../store/connect.ts'
-import { loadTriggers } from '../../automation-runs/trigger.ts'
-import type { Environment } from '../../environment.ts'
+import type { Environment } from '../../kernel/environment.ts'
+import { loadTriggers } from '../automation-runs/trigger.ts'
 import { meetsConditions } from '../branch.ts'
 import { isAboutUser } from '../conditions.ts'
 import { usersMeeting } from '../members.ts'

@@ -1,11 +1,11 @@
 import type { Db } from '../../../store/connect.ts'
-import { deadlineAfter, nextInstantAt } from '../../automation-runs/deadline.ts'
-import { awaitedEvents, type Step } from '../../automation-runs/definition.ts'
-import { nextStep, type Passed } from '../../automation-runs/next-step.ts'
-import type { TriggerKey } from '../../automation-runs/trigger.ts'
-import type { Environment } from '../../environment.ts'
-import type { LogEvent } from '../../log/consumer.ts'
-import type { Condition } from '../../segments/condition.ts'
+import type { Condition } from '../../audience/segments/condition.ts'
+import type { LogEvent } from '../../durable/log/consumer.ts'
+import type { Environment } from '../../kernel/environment.ts'
+import { deadlineAfter, nextInstantAt } from '../automation-runs/deadline.ts'
+import { awaitedEvents, type Step } from '../automation-runs/definition.ts'
+import { nextStep, type Passed } from '../automation-runs/next-step.ts'
+import type { TriggerKey } from '../automation-runs/trigger.ts'
 
 export type BacktestWindow = { from: string; to: string }
 

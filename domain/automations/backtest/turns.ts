@@ -1,6 +1,6 @@
 import { takingTurns } from '../../../store/taking-turns.ts'
-import type { Environment } from '../../environment.ts'
-import { Refusal } from '../../refusal.ts'
+import type { Environment } from '../../kernel/environment.ts'
+import { Refusal } from '../../kernel/refusal.ts'
 
 /** A backtest uses a connection of the pool, and a core of Postgres, for up to thirty seconds: the others are for all other requests. */
 const AT_ONCE = 2

@@ -1,4 +1,4 @@
-import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { outgoingFetch } from '../../../workflows/outgoing/fetch.ts'
 import { outgoing } from '../../../workflows/outgoing/outgoing.ts'
 import { type AppStore, appStore } from '../../../workflows/stores/apple/client.ts'

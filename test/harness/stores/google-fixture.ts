@@ -1,4 +1,4 @@
-import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { googleTokens } from '../../../workflows/outgoing/google-token.ts'
 import { type Outgoing, outgoing } from '../../../workflows/outgoing/outgoing.ts'
 import { type GooglePlay, googlePlay } from '../../../workflows/stores/google/client.ts'

@@ -1,4 +1,4 @@
-import type { StorePlatform } from '../../../domain/stores/config.ts'
+import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
 import { signedPayloadOf } from './apple-jws.ts'
 import { appleSubscription, MONTH_MS, MONTHLY } from './apple-subscription.ts'
 import { playStory } from './google-story.ts'

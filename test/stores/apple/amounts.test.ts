@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { countryOfStorefront } from '../../../domain/stores/storefronts.ts'
+import { countryOfStorefront } from '../../../domain/purchases/stores/storefronts.ts'
 import { amountOf, refundedShare } from '../../../workflows/stores/apple/milliunits.ts'
 
 describe('amounts', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Json } from '../../harness/stores/apple-jws.ts'
 import { appleSubscription, MONTH_MS } from '../../harness/stores/apple-subscription.ts'
 import { appleStage, BEGIN } from './stage.ts'

@@ -1,6 +1,6 @@
 import { createVerify } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { signOffer } from '../../../domain/stores/offer-signature.ts'
+import { signOffer } from '../../../domain/purchases/stores/offer-signature.ts'
 import { ecKeys } from '../../harness/stores/apple-chain.ts'
 import { NOW } from '../../harness/stores/apple-fixture.ts'
 import { BUNDLE } from '../../harness/stores/apple-jws.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
 import { NOW, periodsIn, renewalsIn } from '../../harness/stores/apple-fixture.ts'
 import { appleJws, appleNotification, type Json } from '../../harness/stores/apple-jws.ts'
 import { appleSubscription, MONTH_MS, MONTHLY, YEARLY } from '../../harness/stores/apple-subscription.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
 import { appleError } from '../../harness/stores/app-store.ts'
 import { appleChain } from '../../harness/stores/apple-chain.ts'
 import {

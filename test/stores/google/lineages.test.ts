@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { type PlayFixture, periodsOf, playFixture, renewalOf, reportsOf } from '../../harness/stores/google-fixture.ts'
 import { playStory } from '../../harness/stores/google-story.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { periodsOf, renewalOf, reportsOf } from '../../harness/stores/google-fixture.ts'
 import { type PaddleFixture, paddleFixture } from '../../harness/stores/paddle-fixture.ts'
 import { paddleStory } from '../../harness/stores/paddle-story.ts'

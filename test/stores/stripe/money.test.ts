@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { exactDecimal } from '../../../domain/decimal.ts'
+import { exactDecimal } from '../../../domain/kernel/decimal.ts'
 import { stripeAmount, stripeCurrency } from '../../../workflows/stores/stripe/money.ts'
 import { periodsOf, reportsOf } from '../../harness/stores/google-fixture.ts'
 import { type StripeFixture, stripeFixture } from '../../harness/stores/stripe-fixture.ts'

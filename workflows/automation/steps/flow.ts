@@ -1,6 +1,6 @@
+import { foldUsersFirst } from '../../../domain/analytics/folding/fold-batch.ts'
 import { meetsConditions } from '../../../domain/automations/branch.ts'
 import { isAboutUser } from '../../../domain/automations/conditions.ts'
-import { foldUsersFirst } from '../../../domain/folding/fold-batch.ts'
 import { type StepKinds, succeeded } from '../step-kind.ts'
 
 export const branchStep: StepKinds['branch'] = {

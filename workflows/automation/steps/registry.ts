@@ -1,4 +1,4 @@
-import type { Step } from '../../../domain/automation-runs/definition.ts'
+import type { Step } from '../../../domain/automations/automation-runs/definition.ts'
 import type { StepKind, StepKinds } from '../step-kind.ts'
 import { branchStep, exitStep } from './flow.ts'
 import { emailStep, pushStep } from './sending.ts'

@@ -1,4 +1,4 @@
-import { fillIn } from '../../../domain/automation-runs/placeholders.ts'
+import { fillIn } from '../../../domain/automations/automation-runs/placeholders.ts'
 import { requireTrigger, type StepKinds, succeeded } from '../step-kind.ts'
 
 export const emailStep: StepKinds['email'] = {

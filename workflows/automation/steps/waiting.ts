@@ -1,6 +1,6 @@
-import { deadlineAfter, nextInstantAt, timeOf } from '../../../domain/automation-runs/deadline.ts'
-import { awaitedEvents } from '../../../domain/automation-runs/definition.ts'
-import { beginWait, checkWait } from '../../../domain/automation-runs/waits.ts'
+import { deadlineAfter, nextInstantAt, timeOf } from '../../../domain/automations/automation-runs/deadline.ts'
+import { awaitedEvents } from '../../../domain/automations/automation-runs/definition.ts'
+import { beginWait, checkWait } from '../../../domain/automations/automation-runs/waits.ts'
 import { apiTime } from '../../../store/connect.ts'
 import { type StepContext, type StepKinds, type StepOutcome, succeeded } from '../step-kind.ts'
 

@@ -1,7 +1,7 @@
-import { deadlineAfter } from '../../../domain/automation-runs/deadline.ts'
-import { deliveriesOfSteps, type StepDelivery } from '../../../domain/automation-runs/deliveries-of-steps.ts'
-import { createAutomationDeliveries } from '../../../domain/deliveries/create.ts'
-import { DELIVERY_DUE } from '../../../domain/deliveries/delivery.ts'
+import { deadlineAfter } from '../../../domain/automations/automation-runs/deadline.ts'
+import { deliveriesOfSteps, type StepDelivery } from '../../../domain/automations/automation-runs/deliveries-of-steps.ts'
+import { createAutomationDeliveries } from '../../../domain/integrations/deliveries/create.ts'
+import { DELIVERY_DUE } from '../../../domain/integrations/deliveries/delivery.ts'
 import { StopRetrying } from '../../engine/policy.ts'
 import { failed, type StepKinds, type StepOutcome, succeeded } from '../step-kind.ts'
 

@@ -1,4 +1,9 @@
-import { AD_SERVICES_WORKFLOW, type AdServicesResult, endAdServices, openAdServicesToken } from '../../../domain/customers/ad-services.ts'
+import {
+  AD_SERVICES_WORKFLOW,
+  type AdServicesResult,
+  endAdServices,
+  openAdServicesToken,
+} from '../../../domain/audience/customers/ad-services.ts'
 import type { Pool } from '../../../store/connect.ts'
 import type { RunContext, Workflow } from '../../engine/workflow.ts'
 import type { AdServices, AdServicesAnswer } from './ad-services.ts'

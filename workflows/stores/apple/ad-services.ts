@@ -1,4 +1,4 @@
-import type { AdServicesResult } from '../../../domain/customers/ad-services.ts'
+import type { AdServicesResult } from '../../../domain/audience/customers/ad-services.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 
 /** `unknown`: Apple does not know the token, yet or any more. `later`: no answer. */

@@ -1,6 +1,6 @@
 import type { Secrets } from '../../../domain/projects/secrets.ts'
 import { CONSUMPTION_WORKFLOW, loadConsumption } from '../../../domain/purchases/consumption.ts'
-import { openStore } from '../../../domain/stores/settings.ts'
+import { openStore } from '../../../domain/purchases/stores/settings.ts'
 import type { Pool } from '../../../store/connect.ts'
 import type { Workflow } from '../../engine/workflow.ts'
 import { askUntilDone, type StoreAttempt } from '../ask-until-done.ts'

@@ -1,6 +1,6 @@
 import { createPrivateKey } from 'node:crypto'
 import { APIError, APIException, AppStoreServerAPIClient, VerificationException } from '@apple/app-store-server-library'
-import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import { FetchFailed } from '../../outgoing/fetch.ts'
 import { retryAtSeconds } from '../../outgoing/response.ts'
 import { OVER_QUOTA, overQuota } from '../quota.ts'

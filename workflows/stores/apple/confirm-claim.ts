@@ -1,6 +1,6 @@
 import { VerificationException } from '@apple/app-store-server-library'
-import { NotCredible } from '../../../domain/store-facts/credible.ts'
-import type { StoreReport } from '../../../domain/store-facts/statement.ts'
+import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
+import type { StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { timeLimit } from '../../../store/time-limit.ts'
 import type { Asking, ClaimAnswer, ClaimToConfirm } from '../store-client.ts'
 import { type AppleDeps, type AppStoreApi, askApple } from './app-store-api.ts'

@@ -1,6 +1,6 @@
 import { GetTransactionHistoryVersion, Status, type StatusResponse } from '@apple/app-store-server-library'
-import { NotCredible } from '../../../domain/store-facts/credible.ts'
-import type { PeriodSaid, Statement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
+import type { PeriodSaid, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { AppStoreApi } from './app-store-api.ts'
 import { type AppleRenewal, completeRenewal, renewalStatement, retrySaid } from './renewal-statement.ts'
 import type { AppleSignatures } from './signed-data.ts'

@@ -1,4 +1,4 @@
-import { exactDecimal } from '../../../domain/decimal.ts'
+import { exactDecimal } from '../../../domain/kernel/decimal.ts'
 import { UnreadableContent } from './signed-payload.ts'
 
 const PLACES = 3

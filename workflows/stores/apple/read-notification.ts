@@ -1,5 +1,5 @@
 import type { ResponseBodyV2DecodedPayload } from '@apple/app-store-server-library'
-import type { Notice, PeriodSaid, RenewalSaid, RenewalStatement, Statement } from '../../../domain/store-facts/statement.ts'
+import type { Notice, PeriodSaid, RenewalSaid, RenewalStatement, Statement } from '../../../domain/purchases/store-facts/statement.ts'
 import type { NotificationRead, RecordedNotification, StoreSettings } from '../store-client.ts'
 import { type AppleAddition, meaningOf, type NotificationMeaning } from './notification-meaning.ts'
 import { type AppleRenewal, completeRenewal, renewalStatement, retrySaid } from './renewal-statement.ts'

@@ -1,5 +1,5 @@
 import { AutoRenewStatus, type JWSRenewalInfoDecodedPayload, PriceIncreaseStatus } from '@apple/app-store-server-library'
-import type { PeriodSaid, RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid, RenewalSaid, RenewalStatement } from '../../../domain/purchases/store-facts/statement.ts'
 import { amountOf } from './milliunits.ts'
 import { UnreadableContent } from './signed-payload.ts'
 import { wholeSecondOf } from './transaction-statement.ts'

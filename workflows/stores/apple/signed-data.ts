@@ -8,7 +8,7 @@ import {
   VerificationException,
   VerificationStatus,
 } from '@apple/app-store-server-library'
-import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { StoreSettings } from '../store-client.ts'
 import type { JudgedChain, JudgedChains } from './judged-chains.ts'
 

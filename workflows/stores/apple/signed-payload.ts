@@ -1,5 +1,5 @@
 import { Environment } from '@apple/app-store-server-library'
-import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 
 /** Apple's signed word lacks what is needed. The message names fields, never values. */
 export class UnreadableContent extends Error {}

@@ -1,7 +1,7 @@
 import { type JWSTransactionDecodedPayload, OfferDiscountType, OfferType, RevocationType, Type } from '@apple/app-store-server-library'
-import { NotCredible } from '../../../domain/store-facts/credible.ts'
-import type { PeriodSaid, PeriodStatement } from '../../../domain/store-facts/statement.ts'
-import { countryOfStorefront } from '../../../domain/stores/storefronts.ts'
+import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
+import type { PeriodSaid, PeriodStatement } from '../../../domain/purchases/store-facts/statement.ts'
+import { countryOfStorefront } from '../../../domain/purchases/stores/storefronts.ts'
 import { amountOf, refundedShare } from './milliunits.ts'
 import { UnreadableContent } from './signed-payload.ts'
 

@@ -1,4 +1,4 @@
-import { FORWARD_WORKFLOW, loadForwardedPush } from '../../../domain/store-inbox/forward.ts'
+import { FORWARD_WORKFLOW, loadForwardedPush } from '../../../domain/purchases/store-inbox/forward.ts'
 import type { Pool } from '../../../store/connect.ts'
 import { RetryAt } from '../../engine/policy.ts'
 import type { StepScope, Workflow } from '../../engine/workflow.ts'

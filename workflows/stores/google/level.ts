@@ -1,5 +1,5 @@
-import { scaled } from '../../../domain/decimal.ts'
-import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import { scaled } from '../../../domain/kernel/decimal.ts'
+import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
 import type { ChargedLine } from './order-lines.ts'
 import type { OwnedLine } from './subscription-chain.ts'
 import { priceOf } from './values.ts'

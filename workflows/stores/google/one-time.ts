@@ -1,4 +1,4 @@
-import type { PeriodSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { countryOf, secondOf, stated } from '../said.ts'
 import type { Asking } from '../store-client.ts'
 import type { OneTimeAnswer, Order, OrderLine } from './answers.ts'

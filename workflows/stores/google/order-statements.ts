@@ -1,5 +1,5 @@
-import type { PeriodSaid, PeriodStatement, TransactionIds } from '../../../domain/store-facts/statement.ts'
-import { JOIN_MS } from '../../../domain/subscriptions/period.ts'
+import type { PeriodSaid, PeriodStatement, TransactionIds } from '../../../domain/purchases/store-facts/statement.ts'
+import { JOIN_MS } from '../../../domain/purchases/subscriptions/period.ts'
 import { countryOf, stated } from '../said.ts'
 import type { Money, Order } from './answers.ts'
 import { isRenewalOrder } from './ask-orders.ts'

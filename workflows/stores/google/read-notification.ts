@@ -1,5 +1,5 @@
-import type { PeriodSaid, RenewalSaid, Statement } from '../../../domain/store-facts/statement.ts'
-import type { Promised } from '../../../domain/store-inbox/checks.ts'
+import type { PeriodSaid, RenewalSaid, Statement } from '../../../domain/purchases/store-facts/statement.ts'
+import type { Promised } from '../../../domain/purchases/store-inbox/checks.ts'
 import { secondOf } from '../said.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { decodeRecorded, orderLane } from './notification.ts'

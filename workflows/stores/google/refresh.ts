@@ -1,4 +1,4 @@
-import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { Asking, StoreAnswer } from '../store-client.ts'
 import { askOrders, orderChain } from './ask-orders.ts'
 import { FORBIDDEN, type PlayDeps } from './developer-api.ts'

@@ -1,5 +1,5 @@
-import { exactDecimal } from '../../../domain/decimal.ts'
-import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import { exactDecimal } from '../../../domain/kernel/decimal.ts'
+import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Money, Order, OrderLine } from './answers.ts'
 import { nanosOf, periodTime, priceOf } from './values.ts'
 

@@ -1,4 +1,4 @@
-import type { PeriodSaid, PeriodStatement, RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid, PeriodStatement, RenewalSaid, RenewalStatement } from '../../../domain/purchases/store-facts/statement.ts'
 import { countryOf, secondOf, stated } from '../said.ts'
 import { isRenewalOrder } from './ask-orders.ts'
 import { idsOf } from './order-statements.ts'

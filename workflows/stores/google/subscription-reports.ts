@@ -1,4 +1,4 @@
-import type { Statement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Order } from './answers.ts'
 import { firstOrder } from './ask-orders.ts'
 import { levelOf } from './level.ts'

@@ -1,4 +1,4 @@
-import { exactDecimal, scaled } from '../../../domain/decimal.ts'
+import { exactDecimal, scaled } from '../../../domain/kernel/decimal.ts'
 import { secondOf } from '../said.ts'
 import type { Money } from './answers.ts'
 

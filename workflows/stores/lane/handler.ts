@@ -1,4 +1,4 @@
-import { STORE_LANE_DUE } from '../../../domain/store-inbox/lanes.ts'
+import { STORE_LANE_DUE } from '../../../domain/purchases/store-inbox/lanes.ts'
 import { jobLoss } from '../../engine/attempt.ts'
 import { NOWHERE } from '../../engine/crash-point.ts'
 import type { JobHandler } from '../../engine/handler.ts'

@@ -1,6 +1,6 @@
-import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { Secrets } from '../../../domain/projects/secrets.ts'
-import type { StorePlatform } from '../../../domain/stores/config.ts'
+import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
 import type { Pool } from '../../../store/connect.ts'
 import type { AtCrashPoint } from '../../engine/crash-point.ts'
 import type { StoreClient } from '../store-client.ts'

@@ -1,8 +1,8 @@
-import type { EnvironmentKind } from '../../../domain/environment.ts'
-import { NotCredible, requireCredible, requireTime } from '../../../domain/store-facts/credible.ts'
-import { inSequence, type StoreReport } from '../../../domain/store-facts/statement.ts'
-import type { Promised } from '../../../domain/store-inbox/checks.ts'
-import type { FailedRow, PendingRow } from '../../../domain/store-inbox/pending.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
+import { NotCredible, requireCredible, requireTime } from '../../../domain/purchases/store-facts/credible.ts'
+import { inSequence, type StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { Promised } from '../../../domain/purchases/store-inbox/checks.ts'
+import type { FailedRow, PendingRow } from '../../../domain/purchases/store-inbox/pending.ts'
 import { messageOf } from '../../engine/policy.ts'
 import type { StoreClient, StoreSettings } from '../store-client.ts'
 

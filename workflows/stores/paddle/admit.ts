@@ -1,5 +1,5 @@
-import type { EnvironmentKind } from '../../../domain/environment.ts'
-import { storeKeys } from '../../../domain/stores/config.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
+import { storeKeys } from '../../../domain/purchases/stores/config.ts'
 import type { Arrival, Gate, StoreSettings } from '../store-client.ts'
 import { decodePaddleEvent, signedPaddleEvent } from './event.ts'
 import { isSignedByPaddle } from './signature.ts'

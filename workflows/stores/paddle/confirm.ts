@@ -1,4 +1,4 @@
-import type { PeriodStatement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { PeriodStatement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Asking, ClaimAnswer, ClaimToConfirm, StoreAnswer } from '../store-client.ts'
 import { UnknownCurrency } from './money.ts'
 import { isPaddleId, type PaddleDeps } from './paddle-api.ts'

@@ -1,4 +1,4 @@
-import type { PeriodSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { secondOf, stated } from '../said.ts'
 import { type PaddleSubscription, paddleAccount } from './answers.ts'
 import { paddleAmount, paddlePrice } from './money.ts'

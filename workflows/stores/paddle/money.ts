@@ -1,5 +1,5 @@
-import { exactDecimal } from '../../../domain/decimal.ts'
-import { NotCredible } from '../../../domain/store-facts/credible.ts'
+import { exactDecimal } from '../../../domain/kernel/decimal.ts'
+import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
 
 const SHARE_DIGITS = 6
 

@@ -1,4 +1,4 @@
-import type { PeriodSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { secondOf, stated } from '../said.ts'
 import { isPaidTransaction, type PaddleAdjustment, type PaddleCustomData, type PaddleTransaction, paddleAccount } from './answers.ts'
 import { chargedItems, paddleBilledAt } from './charged-items.ts'

@@ -1,5 +1,5 @@
-import type { EnvironmentKind } from '../../../domain/environment.ts'
-import { storeKeys } from '../../../domain/stores/config.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
+import { storeKeys } from '../../../domain/purchases/stores/config.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import { jsonObject, laterAfter } from '../http-answer.ts'
 import { overQuota } from '../quota.ts'

@@ -1,5 +1,5 @@
-import { scaled } from '../../../domain/decimal.ts'
-import type { Plan } from '../../../domain/subscriptions/credits.ts'
+import { scaled } from '../../../domain/kernel/decimal.ts'
+import type { Plan } from '../../../domain/purchases/subscriptions/credits.ts'
 import type { PaddleLine, PaddlePrice } from './answers.ts'
 import type { ChargedItem } from './charged-items.ts'
 import { paddleAmount, paddlePrice } from './money.ts'

@@ -1,5 +1,5 @@
-import { NotCredible } from '../../../domain/store-facts/credible.ts'
-import type { RenewalSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
+import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
+import type { RenewalSaid, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { type PaddleEvent, type PaddleSubscription, paddleAccount } from './answers.ts'
 import { decodePaddleEvent, laneOfEvent, PADDLE_EVENT_TYPES } from './event.ts'

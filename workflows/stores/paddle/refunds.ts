@@ -1,5 +1,5 @@
-import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
-import type { Credit } from '../../../domain/subscriptions/credits.ts'
+import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
+import type { Credit } from '../../../domain/purchases/subscriptions/credits.ts'
 import { periodTime } from '../google/values.ts'
 import type { PaddleAdjustment } from './answers.ts'
 import type { ChargedItem } from './charged-items.ts'

@@ -1,4 +1,4 @@
-import type { Statement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { type PaddleAdjustment, type PaddleSubscription, type PaddleTransaction, paddleAccount } from './answers.ts'
 import { chargedPlans, inChargeOrder } from './charged-items.ts'
 import { importedReports } from './imported.ts'

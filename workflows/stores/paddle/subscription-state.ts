@@ -1,4 +1,4 @@
-import type { RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
+import type { RenewalSaid, RenewalStatement } from '../../../domain/purchases/store-facts/statement.ts'
 import { secondOf, stated } from '../said.ts'
 import type { PaddleSubscription } from './answers.ts'
 import { paddleAutoRenews, paddlePaused } from './read-event.ts'

@@ -1,6 +1,6 @@
 import Stripe from 'stripe'
-import type { EnvironmentKind } from '../../../domain/environment.ts'
-import { type StoreKeys, storeKeys } from '../../../domain/stores/config.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
+import { type StoreKeys, storeKeys } from '../../../domain/purchases/stores/config.ts'
 import type { Arrival, Gate, StoreSettings } from '../store-client.ts'
 import { decodeStripeEvent, signedStripeEvent } from './events.ts'
 

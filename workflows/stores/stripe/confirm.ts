@@ -1,4 +1,4 @@
-import type { PeriodStatement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { PeriodStatement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Asking, ClaimAnswer, ClaimToConfirm } from '../store-client.ts'
 import { askStripeSubscription } from './ask-subscription.ts'
 import { environmentOfSubscription } from './refresh.ts'

@@ -1,4 +1,4 @@
-import type { Credit as StatedCredit } from '../../../domain/subscriptions/credits.ts'
+import type { Credit as StatedCredit } from '../../../domain/purchases/subscriptions/credits.ts'
 import { secondOf } from '../said.ts'
 import type { Charged, ChargedPeriod } from './charged-periods.ts'
 import { stripeAmount } from './money.ts'

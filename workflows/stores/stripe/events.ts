@@ -1,4 +1,4 @@
-import { NotCredible } from '../../../domain/store-facts/credible.ts'
+import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
 import type { RecordedNotification, SignedNotification } from '../store-client.ts'
 
 // A webhook has the shape of the endpoint's own API version, and the event of a sweep that of the account at its time. So little more is read than

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
 import { secondOf } from '../said.ts'
 import type { KnownSubscription } from './ask-subscription.ts'
 import type { LineagePeriod } from './item-lineages.ts'

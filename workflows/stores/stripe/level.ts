@@ -1,4 +1,4 @@
-import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
 import type { ChargedPeriod, InvoiceCredit } from './charged-periods.ts'
 import { stripeAmount } from './money.ts'
 

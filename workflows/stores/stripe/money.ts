@@ -1,6 +1,6 @@
-import { exactDecimal } from '../../../domain/decimal.ts'
 import { isCurrency } from '../../../domain/events/money.ts'
-import { NotCredible } from '../../../domain/store-facts/credible.ts'
+import { exactDecimal } from '../../../domain/kernel/decimal.ts'
+import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
 
 const WITHOUT_DECIMALS = 'BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' ')
 const WITH_THREE = 'BHD JOD KWD OMR TND'.split(' ')

@@ -1,4 +1,4 @@
-import type { Plan } from '../../../domain/subscriptions/credits.ts'
+import type { Plan } from '../../../domain/purchases/subscriptions/credits.ts'
 import type { KnownSubscription } from './ask-subscription.ts'
 import type { Charged, ChargedPeriod } from './charged-periods.ts'
 import type { LineagePeriod } from './item-lineages.ts'

@@ -1,4 +1,4 @@
-import type { PeriodSaid, RenewalStatement, Statement } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid, RenewalStatement, Statement } from '../../../domain/purchases/store-facts/statement.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { decodeRecordedEvent, type StripeEvent, signedStripeEvent } from './events.ts'
 import { invoiceIds } from './subjects.ts'

@@ -1,4 +1,4 @@
-import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { Asking, StoreAnswer } from '../store-client.ts'
 import { askStripeSubscription, type KnownSubscription } from './ask-subscription.ts'
 import { findSubscription, laneTargetOf } from './find-subscription.ts'

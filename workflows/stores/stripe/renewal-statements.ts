@@ -1,4 +1,4 @@
-import type { RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
+import type { RenewalSaid, RenewalStatement } from '../../../domain/purchases/store-facts/statement.ts'
 import { stated } from '../said.ts'
 import type { KnownSubscription } from './ask-subscription.ts'
 import type { LineagePeriod } from './item-lineages.ts'

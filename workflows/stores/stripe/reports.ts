@@ -1,5 +1,5 @@
-import type { PeriodSaid, PeriodStatement, StoreReport } from '../../../domain/store-facts/statement.ts'
-import { JOIN_MS } from '../../../domain/subscriptions/period.ts'
+import type { PeriodSaid, PeriodStatement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import { JOIN_MS } from '../../../domain/purchases/subscriptions/period.ts'
 import { countryOf, secondOf, stated } from '../said.ts'
 import type { KnownSubscription } from './ask-subscription.ts'
 import { type Charged, chargedPeriods } from './charged-periods.ts'

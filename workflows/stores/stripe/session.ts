@@ -1,5 +1,5 @@
 import Stripe from 'stripe'
-import { storeKeys } from '../../../domain/stores/config.ts'
+import { storeKeys } from '../../../domain/purchases/stores/config.ts'
 import { FetchFailed, outgoingFetch } from '../../outgoing/fetch.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import { retryAfterSeconds } from '../../outgoing/response.ts'

@@ -1,4 +1,4 @@
-import type { TransactionIds } from '../../../domain/store-facts/statement.ts'
+import type { TransactionIds } from '../../../domain/purchases/store-facts/statement.ts'
 
 /** Stripe's ids: whatever else somebody sends must not get into the path of an address. */
 export const isStripeId = (id: string): boolean => /^\w{1,255}$/.test(id)

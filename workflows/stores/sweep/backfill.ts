@@ -1,4 +1,4 @@
-import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { Secrets } from '../../../domain/projects/secrets.ts'
 import {
   type Backfill,
@@ -9,10 +9,10 @@ import {
   noteBackfill,
   secondsOfALane,
   storePlaces,
-} from '../../../domain/store-inbox/backfill.ts'
-import type { StorePlace } from '../../../domain/store-inbox/sweeps.ts'
-import type { StorePlatform } from '../../../domain/stores/config.ts'
-import { openStore } from '../../../domain/stores/settings.ts'
+} from '../../../domain/purchases/store-inbox/backfill.ts'
+import type { StorePlace } from '../../../domain/purchases/store-inbox/sweeps.ts'
+import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
+import { openStore } from '../../../domain/purchases/stores/settings.ts'
 import type { Pool } from '../../../store/connect.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { quotaOf, SWEEP_PATIENCE_MS } from '../quota.ts'

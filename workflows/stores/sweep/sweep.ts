@@ -1,5 +1,5 @@
-import type { EnvironmentKind } from '../../../domain/environment.ts'
-import type { StorePlatform } from '../../../domain/stores/config.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
+import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
 import type { Asking, NoAnswer, Swept } from '../store-client.ts'
 
 /** Times in ms. `isWhole` false: only what the store could not deliver, where it tells that. A store may tell more than was asked for. */

@@ -1,4 +1,4 @@
-import type { StorePlatform } from '../../../domain/stores/config.ts'
+import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
 import { sweptNotifications } from '../apple/swept-notifications.ts'
 import type { Stores } from '../clients.ts'
 import type { Asking } from '../store-client.ts'

@@ -1,0 +1,68 @@
+import type { Environment } from '../../../kernel/environment.ts'
+import { MEASURES } from '../charts/measure.ts'
+import type { Quotient } from '../charts/rounding.ts'
+import { type LeftOutMoney, unconvertedOf } from '../charts/unconverted.ts'
+import type { FactAccess } from '../open-source.ts'
+import { type NumberChange, otherCauses } from './causes.ts'
+import { withNumber } from './context.ts'
+import { factRows } from './fact-rows.ts'
+import type { NumberAsked, SegmentValues } from './number.ts'
+import { type FactBehind, factsAfter } from './page.ts'
+import { type NumberSums, sumsBehind } from './sums.ts'
+import { statementOnViews } from './views-statement.ts'
+
+/** A fact is late when it was recorded longer than this after its window. */
+const LATE_AFTER = 86_400
+/** Late facts that an explanation shows. */
+const MOST_LATE = 20
+
+/** `changes`: since a day after the window, the latest first. `value`: not rounded. `lateFacts`: the latest of those that were recorded later than a day after the window. `sql`: as `statementOnViews` has it. */
+export type Explanation = Omit<NumberSums, 'late'> & {
+  changes: NumberChange[]
+  changesKnownSince: number
+  value: Quotient
+  symbols: readonly string[]
+  unconverted: LeftOutMoney[]
+  lateFacts: FactBehind[]
+  segment: SegmentValues | null
+  sql: string
+  asOf: number
+  behind: number
+}
+
+/** What a number is computed from. Throws `upstream_timeout` after 30 s. */
+export const explained = (access: FactAccess, environment: Environment, asked: NumberAsked): Promise<Explanation> =>
+  withNumber(access, environment, asked, async ({ context, segment, behind }) => {
+    const { chart, window, series } = asked
+    const all = await factRows(context, asked)
+    const lateFrom = window.to + LATE_AFTER
+    const sums = await sumsBehind(access.pool, context, asked, all, lateFrom)
+    const late =
+      sums.late.length === 0 ? [] : (await factsAfter(context, environment, asked, all, { limit: MOST_LATE, recordedFrom: lateFrom })).facts
+    const { late: byDay, ...found } = sums
+    const others = await otherCauses(access.pool, context, environment, asked, lateFrom)
+    const changes = [...byDay.map((one): NumberChange => ({ ...one, cause: 'late_facts' })), ...others.changes]
+    return {
+      ...found,
+      changes: changes.sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? 1 : -1)),
+      changesKnownSince: others.knownSince,
+      value: quotientOf(asked, sums),
+      symbols: series === null ? chart.symbols : [chart.symbols[series]!],
+      unconverted:
+        chart.measure === 'usd' && all.length > 0
+          ? await unconvertedOf(context, { code: MEASURES[chart.code].scans[0]!, kind: chart.kind, window })
+          : [],
+      lateFacts: late,
+      segment,
+      sql: await statementOnViews(access, environment, asked, { segment, now: context.now }),
+      asOf: context.source.asOf,
+      behind,
+    }
+  })
+
+/** A percentage is a quotient of counts. */
+function quotientOf({ chart }: NumberAsked, { numerator, denominator }: NumberSums): Quotient {
+  if (denominator === null) return numerator
+  const scale = chart.measure === 'percent' ? 100n : 1n
+  return { top: numerator.top * scale, bottom: numerator.bottom * denominator.top }
+}

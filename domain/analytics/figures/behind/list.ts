@@ -1,0 +1,21 @@
+import type { Environment } from '../../../kernel/environment.ts'
+import type { FactAccess } from '../open-source.ts'
+import { withNumber } from './context.ts'
+import { factRows } from './fact-rows.ts'
+import type { NumberAsked } from './number.ts'
+import { type FactBehind, factsAfter } from './page.ts'
+
+/**
+ * The facts behind a number, the latest first, one more than the limit. The contributions of each role add up to the number before it is rounded.
+ * Throws `upstream_timeout` after 30 s.
+ */
+export const factsBehind = (
+  access: FactAccess,
+  environment: Environment,
+  asked: NumberAsked,
+  { limit, ...options }: { limit: number; after?: string | undefined; recordedFrom?: number | undefined },
+): Promise<{ facts: FactBehind[]; restarted: boolean; behind: number }> =>
+  withNumber(access, environment, asked, async ({ context, behind }) => ({
+    ...(await factsAfter(context, environment, asked, await factRows(context, asked), { limit: limit + 1, ...options })),
+    behind,
+  }))

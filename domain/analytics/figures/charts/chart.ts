@@ -1,0 +1,119 @@
+import type { Environment } from '../../../kernel/environment.ts'
+import type { ColumnAttribute } from '../attributes.ts'
+import type { ChartOf } from '../chart-table.ts'
+import { loadExchange } from '../factors.ts'
+import { type Answering, type FactAccess, withFacts } from '../open-source.ts'
+import { loadProductWords } from '../product-words.ts'
+import type { FigureQuestion } from '../question.ts'
+import { loadRestriction } from '../restriction.ts'
+import type { FactSource } from '../source.ts'
+import { completePart } from './complete.ts'
+import { frameOf } from './frame.ts'
+import { incompleteFrom } from './incomplete.ts'
+import { type FigureLine, type LinePlan, linesOf } from './lines.ts'
+import { MEASURES } from './measure.ts'
+import { sharesOf } from './money.ts'
+import { dividesSides } from './movement.ts'
+import type { ScanContext } from './scan-rows.ts'
+import { type LabelledLine, segmentedLines } from './segmented.ts'
+import { ALL } from './tally.ts'
+import { hasUnrated, type LeftOutMoney, unconvertedOf } from './unconverted.ts'
+
+/**
+ * A chart before rounding. `starts`: of the buckets of the window; `previousStarts`: where these lie in the window before. `whole`: of all series together.
+ * `completeTo`: the end of the part whose outcomes are known; null: the chart follows none.
+ */
+export type ChartFigures = {
+  starts: number[]
+  previousStarts: number[]
+  series: LabelledLine[]
+  summary: LabelledLine | null
+  whole: FigureLine
+  unconverted: LeftOutMoney[]
+  asOf: number
+  behind: number
+  incompleteFrom: number | null
+  completeTo: number | null
+}
+
+/** What the statements of a question have in common. */
+export async function scanContext(
+  { pool, scanning, proceedsRates }: FactAccess,
+  environment: Environment,
+  source: FactSource,
+  question: Pick<FigureQuestion, 'currency' | 'rateDate' | 'now' | 'filters'>,
+): Promise<ScanContext> {
+  const loading = loadProductWords(pool, environment)
+  // A failure is told where it is waited for.
+  loading.catch(() => {})
+  const exchange = await loadExchange(pool, source, question)
+  const shares = await sharesOf(source, proceedsRates)
+  const products = await loading
+  return {
+    source,
+    products,
+    money: { dialect: source.dialect, exchange, shares, areProceedsStated: source.extent?.areProceedsStated ?? true },
+    restriction: await loadRestriction({ source, scanning, products }, environment, question.filters),
+    now: question.now,
+  }
+}
+
+/** The coefficients of all series together; of a segmented chart, of what its values show. */
+function wholeOf({ code, ofValues }: ChartOf, segmentation: ColumnAttribute | null): readonly number[] {
+  const rows: readonly (readonly number[])[] = MEASURES[code].series
+  if (segmentation !== null && ofValues !== null) return rows[ofValues]!
+  return rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0))
+}
+
+/** The series that stands beside the others, their whole. */
+function summaryOf(chart: ChartOf, segmentation: ColumnAttribute | null, whole: FigureLine): LabelledLine | null {
+  const label = segmentation ? 'Total' : chart.summary
+  return label === null ? null : { label, line: whole }
+}
+
+/** Computes a chart. Throws `upstream_timeout` after 30 s. */
+export const chartFigures = (
+  access: FactAccess,
+  environment: Environment,
+  chart: ChartOf,
+  question: FigureQuestion,
+): Promise<ChartFigures> => {
+  const measure = MEASURES[chart.code]
+  const work = async (source: Answering): Promise<ChartFigures> => {
+    const frame = frameOf(question)
+    // Of the window before, a stock needs no more than its end.
+    const first = question.previous ? frame.before.from : frame.window.from
+    const standing = chart.kind === 'stock' ? source.standing(first, question.now) : null
+    const common = await scanContext(access, environment, source, question)
+    const isSegmentedBySide = question.segmentation !== null && !question.segmentation.columns.oneSided
+    const context = { ...common, standing, areSidesTogether: !isSegmentedBySide && !dividesSides(common.restriction) }
+    const complete = await completePart(context, chart.code, frame)
+    const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans, complete }
+    const { segmentation, maxSeries, window } = question
+    const rows = [...measure.series, wholeOf(chart, segmentation)]
+    const parts = measure.segmented ?? { scans: measure.scans, whole: rows.at(-1)! }
+    const segmented =
+      segmentation && (await segmentedLines(context, { ...plan, scans: parts.scans }, parts.whole, { attribute: segmentation, maxSeries }))
+    const lines = segmented?.whole ? null : await linesOf(context, plan, rows)
+    const own = lines?.of([ALL]) ?? []
+    const whole = segmented?.whole ?? own.at(-1)!
+    const left = (segmented?.leftOut ?? lines!.leftOut([ALL])).slice(frame.lead, frame.lead + frame.buckets.length)
+    const isLeft = chart.kind === 'stock' ? left.at(-1) : left.find(count => count !== 0n)
+    // Both sides of a change are in these sums: what is left out of one may stand against what is left out of the other.
+    const isUnsure = lines === null && chart.measure === 'usd' && measure.segmented !== undefined
+    const mayBeLeft = isUnsure ? await hasUnrated(context) : isLeft
+    return {
+      starts: frame.buckets,
+      previousStarts: frame.previous,
+      series: segmented?.series ?? chart.series.map((label, i) => ({ label, line: own[i]! })),
+      summary: summaryOf(chart, segmentation, whole),
+      whole,
+      unconverted: mayBeLeft ? await unconvertedOf(context, { code: measure.scans[0]!, kind: chart.kind, window }) : [],
+      asOf: source.asOf,
+      behind: source.behind,
+      incompleteFrom: await incompleteFrom(context, chart.code, { buckets: frame.buckets, ...window }),
+      completeTo: complete?.to ?? null,
+    }
+  }
+  return withFacts(access, environment, work, { fresh: question.fresh, active: measure.denominator === 'active users' })
+}

@@ -1,0 +1,49 @@
+import { performance } from 'node:perf_hooks'
+import { type Pool, STATEMENT_TIMEOUT_MS } from '../../../store/connect.ts'
+import type { ProceedsRates } from '../../events/money.ts'
+import type { Environment } from '../../kernel/environment.ts'
+import { drainWithin } from '../folding/drain.ts'
+import { onPostgres } from './postgres.ts'
+import type { Replicas } from './replica/replicas.ts'
+import type { FactSource } from './source.ts'
+
+/** Marks that a question folds before it reads: who posted a purchase sees it in the next answer. */
+const MARKS_FIRST = 200
+/** The same before an answer with everything that was recorded. */
+const MARKS_FIRST_FRESH = 2_000
+/** Longer than this no question folds: one user with a long history would hold it up for seconds. */
+const DRAIN_MS = 200
+
+/**
+ * How figures reach the facts. `pool` is for what is small and known by keys, `scanning` (`scans`) for the facts. `replicas`: null where there
+ * are none. `proceedsRates`: the shares that count where no proceeds are stated. `limitMs`: for one question; 30 s unless given. `drainMs`: for what
+ * a question folds before it reads; 200 ms unless given.
+ */
+export type FactAccess = {
+  pool: Pool
+  scanning: Pool
+  replicas: Replicas | null
+  proceedsRates: ProceedsRates
+  limitMs?: number
+  drainMs?: number
+}
+
+/** `behind`: so many users had changed and were not folded yet, counted up to 10,000. */
+export type Answering = FactSource & { behind: number }
+
+/**
+ * Answers a question from the facts of one moment: those of now, or, unless it must be `fresh`, those that a replica has while it is being brought
+ * up to date. `active`: it asks for the times at which users were active. The work must have no effect: where a replica fails, it is done again on Postgres.
+ */
+export async function withFacts<T>(
+  { pool, scanning, replicas, limitMs = STATEMENT_TIMEOUT_MS, drainMs = DRAIN_MS }: FactAccess,
+  environment: Environment,
+  work: (source: Answering) => Promise<T>,
+  { fresh = false, active = false }: { fresh?: boolean; active?: boolean } = {},
+): Promise<T> {
+  const deadline = performance.now() + limitMs
+  const behind = await drainWithin(pool, environment, fresh ? MARKS_FIRST_FRESH : MARKS_FIRST, drainMs)
+  const workBehind = (source: FactSource) => work({ ...source, behind })
+  const answered = await replicas?.ask(environment, workBehind, { fresh, active, deadline })
+  return answered ? answered.answer : onPostgres(scanning, environment, workBehind, deadline)
+}

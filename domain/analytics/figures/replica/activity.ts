@@ -1,0 +1,198 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { Db, Pool, Tx } from '../../../../store/connect.ts'
+import type { Environment } from '../../../kernel/environment.ts'
+import { momentOf } from '../moment.ts'
+import { inSnapshot, loadRows } from './load-rows.ts'
+import { TABLES } from './tables.ts'
+
+// The times at which users were active, for questions that count each user once whatever the user did. Facts have only some of these times, the log
+// has all: far more than are needed. Of a UTC day that is over, the first and the last time of a user tell whether the user was active in any
+// time that contains a midnight.
+
+/** The next offset of each partition of the log. */
+export type LogEnds = ReadonlyMap<number, number>
+
+const LOG = 'activity_log'
+const STALE = 'activity_stale'
+const TIMES = 'activity_times'
+
+const TIME_COLUMNS = [
+  { name: 'user_no', type: 'BIGINT' },
+  { name: 'happened', type: 'BIGINT' },
+]
+const columnList = TIME_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ')
+
+const DAY = 86_400
+/** Later times are kept whole: a question may be of a moment before the pull. */
+const WHOLE_SECONDS = 3_600
+/** Rows that are on their way at a time. */
+const ROWS_AT_ONCE = 1_000_000
+
+export async function logEndsOf(db: Db, environment: Environment): Promise<LogEnds> {
+  const { rows } = await db.query<{ partition: number; next_offset: number }>({
+    name: 'ends-of-log',
+    text: 'select partition, next_offset from log_positions where environment = $1',
+    values: [environment],
+  })
+  return new Map(rows.map(({ partition, next_offset }) => [partition, next_offset]))
+}
+
+type LogRange = { partition: number; first: number; until: number }
+
+/** What lies between two ends of the log, in parts of at most ROWS_AT_ONCE rows. */
+function* partsOf(known: LogEnds, ends: LogEnds): Generator<LogRange[]> {
+  let part: LogRange[] = []
+  let rows = 0
+  for (const [partition, end] of ends) {
+    for (let first = known.get(partition) ?? 0; first < end; ) {
+      const until = Math.min(end, first + ROWS_AT_ONCE - rows)
+      part.push({ partition, first, until })
+      rows += until - first
+      first = until
+      if (rows < ROWS_AT_ONCE) continue
+      yield part
+      part = []
+      rows = 0
+    }
+  }
+  if (part.length > 0) yield part
+}
+
+const logRows = (environment: Environment, ranges: readonly LogRange[]): string => {
+  const own = ranges.map(
+    ({ partition, first, until }) => `select user_id, happened_at from events
+      where environment = ${environment} and partition = ${partition} and log_offset >= ${first} and log_offset < ${until}`,
+  )
+  return `select u.no, floor(extract(epoch from e.happened_at))::bigint from (${own.join(' union all ')}) e
+    join users u on u.environment = ${environment} and u.id = e.user_id`
+}
+
+/** What a copy of the log has: all events before `ends`; of times up to `settled`, the first and the last of each user and UTC day. */
+type LogCopy = { ends: LogEnds; settled: number }
+
+/** A file by its path and its name in DuckDB. */
+export type ActivityPlace = { connection: DuckDBConnection; schema: string; path: string; pool: Pool; environment: Environment }
+
+export type Activity = {
+  /** `none`: nobody asked for it yet. */
+  phase: () => 'none' | 'building' | 'kept'
+  isBehind: (ends: LogEnds) => boolean
+  /** Times up to this one may have been left out. */
+  settled: () => number
+  /** Makes it from nothing on a connection of its own, beside pulls. Throws, and is then as before, when `isUnwanted` or something fails. */
+  build: (own: DuckDBConnection, alone: <T>(work: () => Promise<T>) => Promise<T>, isUnwanted: () => boolean) => Promise<void>
+  /** Notes, before they are applied, users to whom rows of a table of facts belong that come or go. */
+  note: (table: string, incoming: string) => Promise<void>
+  /** Brings it to the facts of the file and the log of the snapshot, in the open transaction; call the answer when that is committed. */
+  follow: (tx: Tx, ends: LogEnds, asOf: number) => Promise<() => void>
+}
+
+/** The first and the last time of each user and UTC day, of rows (user_no, happened). */
+const thinned = (rows: string) => `select user_no, unnest(case when first = last then [first] else [first, last] end) as happened from (
+  select user_no, min(happened) as first, max(happened) as last from ${rows} group by user_no, floor(happened / ${DAY}))`
+
+const dayStart = (at: number): number => Math.floor(at / DAY) * DAY
+
+export const activityTable = (schema: string): string => `${schema}.${TIMES}`
+
+/** Drops what an earlier process left: nobody knows of which state of the log it is. */
+export async function dropActivity(connection: DuckDBConnection, schema: string): Promise<void> {
+  for (const name of [LOG, STALE, TIMES]) await connection.run(`drop table if exists ${schema}.${name}`)
+}
+
+export function activityOf({ connection, schema, path, pool, environment }: ActivityPlace): Activity {
+  const [log, stale, times] = [LOG, STALE, TIMES].map(name => `${schema}.${name}`) as [string, string, string]
+  const [users, transactions] = [TABLES.users, TABLES.transactions].map(({ name }) => `${schema}.${name}`) as [string, string]
+  const incomingTimes = 'incoming_activity'
+  let phase: ReturnType<Activity['phase']> = 'none'
+  let copy: LogCopy = { ends: new Map(), settled: -Infinity }
+  let isNoted = false
+
+  /** Copies what is new in the log. `eachPart`: called when a part of the rows stands in `incomingTimes`. */
+  async function bringLog(tx: Tx, into: DuckDBConnection, known: LogEnds, to: LogCopy, eachPart: () => Promise<unknown>): Promise<void> {
+    for (const ranges of partsOf(known, to.ends)) {
+      await into.run(`create or replace temp table ${incomingTimes} (${columnList})`)
+      await loadRows(tx, { connection: into, beside: path, sql: logRows(environment, ranges), into: incomingTimes, columns: TIME_COLUMNS })
+      await into.run(`insert into ${log} ${thinned(`${incomingTimes} where happened <= ${to.settled}`)}
+        union all select user_no, happened from ${incomingTimes} where happened > ${to.settled}`)
+      await eachPart()
+    }
+    await into.run(`drop table if exists ${incomingTimes}`)
+  }
+
+  /** Times came in many pulls, and each of these kept two of them: of days that are over now two are enough. */
+  async function thinOut(from: number, to: number): Promise<void> {
+    const over = `${log} where happened >= ${from} and happened < ${to}`
+    await connection.run(`insert into ${stale} select user_no, false from ${over} group by user_no having count(*) > 2`)
+    await connection.run(`create or replace temp table ${incomingTimes} as ${thinned(over)}`)
+    await connection.run(`delete from ${over}`)
+    await connection.run(`insert into ${log} select * from ${incomingTimes}`)
+    await connection.run(`drop table ${incomingTimes}`)
+  }
+
+  /** Every time with the one before it of the same user. Users without facts are those of whom a mark is not folded yet. */
+  const chained = (among: string) => `select user_no, happened, previous, happened - previous as since
+    from (select user_no, happened, lag(happened) over (partition by user_no order by happened) as previous
+      from (select user_no, happened from ${log} where user_no in (select user_no from ${users}) and ${among}
+        union select user_no, created from ${users} where ${among}
+        union select user_no, happened from ${transactions} where kind between 1 and 5 and ${among}) o) o order by happened`
+
+  const copyLog = (own: DuckDBConnection, isUnwanted: () => boolean): Promise<LogCopy> =>
+    inSnapshot(pool, async tx => {
+      const { asOf } = await momentOf(tx, environment)
+      const made = { ends: await logEndsOf(tx, environment), settled: asOf - WHOLE_SECONDS }
+      await bringLog(tx, own, new Map(), made, async () => {
+        if (isUnwanted()) throw new Error('the replica is closed')
+      })
+      return made
+    })
+
+  return {
+    phase: () => phase,
+    isBehind: ends => isNoted || [...ends].some(([partition, end]) => (copy.ends.get(partition) ?? 0) < end),
+    settled: () => copy.settled,
+    async build(own, alone, isUnwanted) {
+      try {
+        await alone(async () => {
+          await connection.run(`create or replace table ${log} (${columnList})`)
+          await connection.run(`create or replace table ${stale} (user_no BIGINT, is_gone BOOLEAN)`)
+          // From here on pulls note what they change.
+          phase = 'building'
+        })
+        const made = await copyLog(own, isUnwanted)
+        await own.run(`create or replace table ${times} as ${chained('true')}`)
+        await alone(async () => {
+          copy = made
+          phase = 'kept'
+          isNoted = true
+        })
+      } catch (error) {
+        phase = 'none'
+        throw error
+      }
+    },
+    async note(table, incoming) {
+      if (table === TABLES.users.name) await connection.run(`insert into ${stale} select user_no, is_gone from ${incoming}`)
+      if (table !== TABLES.transactions.name) return
+      await connection.run(`insert into ${stale} select user_no, false from ${incoming} where not is_gone
+        union all select user_no, false from ${transactions} where id in (select id from ${incoming} where is_gone)`)
+    },
+    async follow(tx, ends, asOf) {
+      const next = { ends, settled: Math.max(copy.settled, asOf - WHOLE_SECONDS) }
+      await bringLog(tx, connection, copy.ends, next, () =>
+        connection.run(`insert into ${stale} select user_no, false from ${incomingTimes}`),
+      )
+      const [turned, turns] = [copy, next].map(({ settled }) => dayStart(settled)) as [number, number]
+      if (turned < turns) await thinOut(turned, turns)
+      const isStale = `user_no in (select user_no from ${stale})`
+      await connection.run(`delete from ${log} where user_no in (select user_no from ${stale} where is_gone)`)
+      await connection.run(`delete from ${times} where ${isStale}`)
+      await connection.run(`insert into ${times} ${chained(isStale)}`)
+      await connection.run(`delete from ${stale}`)
+      return () => {
+        copy = next
+        isNoted = false
+      }
+    },
+  }
+}

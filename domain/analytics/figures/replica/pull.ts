@@ -1,0 +1,125 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { Pool, Tx } from '../../../../store/connect.ts'
+import type { Environment } from '../../../kernel/environment.ts'
+import { momentOf } from '../moment.ts'
+import type { FactExtent } from '../source.ts'
+import { type Activity, type LogEnds, logEndsOf } from './activity.ts'
+import { digestOfFile, digestOfPostgres } from './digest.ts'
+import { widened } from './extent.ts'
+import { OutOfDate } from './failure.ts'
+import { inSnapshot, loadRows } from './load-rows.ts'
+import type { Standings } from './standings.ts'
+import { type ReplicaTable, replicaTables, selectedColumns, TABLES } from './tables.ts'
+
+/** What a file has: all facts of a generation up to `seq`. `asOf`: everything recorded before counts, in the time of the environment. */
+export type FileContent = { generation: number; seq: number; asOf: number }
+/** The same, with the version of the rules by which they were folded. */
+export type Content = FileContent & { foldVersion: number }
+
+/** What is known of a file and holds for all states of it: nothing that it ever had lies outside of the extent. */
+export type Kept = { extent: FactExtent }
+
+/** A file by its path and its name in DuckDB. */
+export type PullTarget = {
+  connection: DuckDBConnection
+  schema: string
+  path: string
+  environment: Environment
+  standings: Standings
+  activity: Activity
+  kept: Kept
+}
+
+/**
+ * Brings a file to the facts of now, in one snapshot of Postgres and one transaction of DuckDB. `known`: its content; null: the tables are empty.
+ * `verify`: also compares what is in it afterwards with Postgres. Throws OutOfDate.
+ */
+export function pull(
+  pool: Pool,
+  target: PullTarget,
+  { known, verify, origin }: { known: FileContent | null; verify: boolean; origin: string },
+): Promise<Content> {
+  return inSnapshot(pool, async tx => {
+    const { generation, seq, pruned, foldVersion, asOf } = await momentOf(tx, target.environment)
+    if (known && (known.generation !== generation || known.seq > seq || known.seq < pruned)) throw new OutOfDate('the file is too old')
+    const content = { generation, seq, foldVersion, asOf }
+    const ends = target.activity.phase() === 'kept' ? await logEndsOf(tx, target.environment) : null
+    const isBehind = ends !== null && target.activity.isBehind(ends)
+    if (known === null || known.seq < seq || isBehind) await apply(tx, target, { known, content, origin, ends })
+    if (verify) await compare(tx, target, content)
+    return content
+  })
+}
+
+async function apply(
+  tx: Tx,
+  target: PullTarget,
+  { known, content, origin, ends }: { known: FileContent | null; content: Content; origin: string; ends: LogEnds | null },
+): Promise<void> {
+  const { connection, schema, activity } = target
+  await connection.run('begin')
+  try {
+    for (const table of replicaTables()) await bring(tx, target, table, known, content)
+    const followed = ends && (await activity.follow(tx, ends, content.asOf))
+    await connection.run(`delete from ${schema}.replica_state`)
+    await connection.run(`insert into ${schema}.replica_state values ($1, $2, $3, $4)`, [
+      origin,
+      content.generation,
+      BigInt(content.seq),
+      BigInt(content.asOf),
+    ])
+    await connection.run('commit')
+    followed?.()
+  } catch (error) {
+    await connection.run('rollback').catch(() => {})
+    throw error
+  }
+}
+
+/** The rows of a table that were written since. A new file has them in the order of time: a window of time is then a few blocks of it. */
+async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: FileContent | null, content: Content): Promise<void> {
+  const { environment, connection, schema, path, standings, activity, kept } = target
+  const { name, key, columns, isTombstone, isUnderGeneration, order } = table
+  const where = [`environment = ${environment}`, ...(isUnderGeneration ? [`generation = ${content.generation}`] : [])]
+  const names = columns.map(column => column.name).join(', ')
+  if (known === null) {
+    const alive = [...where, `not (${isTombstone})`].join(' and ')
+    const sql = `select ${selectedColumns(table)} from ${name} f where ${alive} order by ${order}`
+    await loadRows(tx, { connection, beside: path, sql, into: `${schema}.${name}`, columns })
+    return
+  }
+  const since = [...where, `seq > ${known.seq}`, `seq <= ${content.seq}`]
+  const arrived = { name: 'is_gone', type: 'BOOLEAN' }
+  const incoming = `incoming_${name}`
+  await connection.run(
+    `create or replace temp table ${incoming} (${[...columns, arrived].map(column => `${column.name} ${column.type}`).join(', ')})`,
+  )
+  const sql = `select ${selectedColumns(table)}, ${isTombstone} as is_gone from ${name} f where ${since.join(' and ')}`
+  const rows = await loadRows(tx, { connection, beside: path, sql, into: incoming, columns: [...columns, arrived] })
+  if (rows > 0) {
+    kept.extent = await widened(connection, kept.extent, name, incoming)
+    if (name === TABLES.changes.name) await standings.dropBehind(await earliestOf(connection, `${schema}.${name}`, incoming))
+    if (activity.phase() !== 'none') await activity.note(name, incoming)
+    // A row of a user is written in place; other rows are never written again but as tombstones.
+    const isInPlace = key === 'user_no'
+    await connection.run(
+      `delete from ${schema}.${name} where ${key} in (select ${key} from ${incoming}${isInPlace ? '' : ' where is_gone'})`,
+    )
+    await connection.run(`insert into ${schema}.${name} select ${names} from ${incoming} where not is_gone`)
+  }
+  await connection.run(`drop table ${incoming}`)
+}
+
+/** When the first of the changes happened that come or go. */
+async function earliestOf(connection: DuckDBConnection, changes: string, incoming: string): Promise<number> {
+  const read = await connection.runAndReadAll(`select least(
+    (select min(happened) from ${incoming} where not is_gone),
+    (select min(happened) from ${changes} where id in (select id from ${incoming} where is_gone)))`)
+  const value = read.getRows()[0]![0]
+  return value === null ? Number.POSITIVE_INFINITY : Number(value)
+}
+
+async function compare(tx: Tx, { connection, schema, environment }: PullTarget, { generation }: Content): Promise<void> {
+  const [file, truth] = [await digestOfFile(connection, schema), await digestOfPostgres(tx, environment, generation)]
+  if (file !== truth) throw new OutOfDate('the file has other facts')
+}

@@ -1,0 +1,269 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import type { Pool } from '../../../../store/connect.ts'
+import type { Environment } from '../../../kernel/environment.ts'
+import { momentOf } from '../moment.ts'
+import type { FactSource } from '../source.ts'
+import { type Activity, activityOf, activityTable, dropActivity, logEndsOf } from './activity.ts'
+import { extentOfFile, NO_EXTENT } from './extent.ts'
+import { Fallback, fallbackOf, OutOfDate } from './failure.ts'
+import { attach, originOf, type ReplicaFile, removeFile } from './file.ts'
+import { type Content, type FileContent, type Kept, pull } from './pull.ts'
+import { onReplica, type Session, type Snapshot } from './source.ts'
+import { dropStandings, type Standings, standingsOf } from './standings.ts'
+
+/** A question that must have everything waits so long until a replica is up to date; then Postgres answers. */
+const LONG_PATIENCE_MS = 5_000
+
+/** Questions that a process asks at a time: so many connections are kept. */
+export const QUESTIONS_AT_ONCE = 2
+
+/** The facts of one environment in a file of DuckDB. */
+export type Replica = {
+  environment: Environment
+  /** Of the last question; by performance.now(). */
+  usedAt: () => number
+  /** Of the last pull. */
+  pulledAt: () => number
+  isBusy: () => boolean
+  /** Brings the file to the facts of now. */
+  refresh: () => Promise<void>
+  /** Answers a question. `fresh`: with everything recorded before, or not at all. Throws Fallback, OutOfDate. */
+  ask: <T>(work: (source: FactSource) => Promise<T>, how: Freshness) => Promise<T>
+  /** `keep`: false removes the file. */
+  close: (keep: boolean) => Promise<void>
+}
+
+/** `deadline`: by performance.now(). `active`: the question is about the times at which users were active. */
+export type Freshness = { fresh: boolean; deadline: number; active?: boolean }
+
+/** `patienceMs`: a question waits so long until a replica is up to date; then it answers from what there is. */
+export type ReplicaPlace = { instance: DuckDBInstance; pool: Pool; folder: string; environment: Environment; patienceMs: number }
+
+/** Opens or makes the file of an environment. Throws OutOfDate when the environment is gone. */
+export async function openReplica({ instance, pool, folder, environment, patienceMs }: ReplicaPlace): Promise<Replica> {
+  const connection = await instance.connect()
+  const origin = await originOf(pool, environment)
+  if (origin === null) throw new OutOfDate('the environment is gone')
+  let file: ReplicaFile
+  let standings: Standings
+  let activity: Activity
+  const attached = async () => {
+    file = await attach(connection, { folder, environment, origin })
+    await dropStandings(connection, file.schema)
+    await dropActivity(connection, file.schema)
+    standings = standingsOf(connection, file.schema)
+    activity = activityOf({ connection, schema: file.schema, path: file.path, pool, environment })
+  }
+  /** `keep`: false removes the file, whether or not DuckDB still answers. */
+  const detach = async (keep: boolean) => {
+    const detached = connection.run(`detach database if exists ${file.schema}`)
+    if (keep) await detached
+    else await detached.catch(() => {}).then(() => removeFile(file.path))
+  }
+  let pulledAt = -Infinity
+  let usedAt = performance.now()
+  let content: Content = { generation: 0, seq: -1, foldVersion: 0, asOf: 0 }
+  /** Of words of the facts, as far as they were asked for. */
+  let numbers = new Map<string, number>()
+  const kept: Kept = { extent: NO_EXTENT }
+  const bring = async (stored: FileContent | null, verify: boolean) => {
+    const startedAt = performance.now()
+    const before = content.seq
+    const target = { connection, schema: file.schema, path: file.path, environment, standings, activity, kept }
+    content = await pull(pool, target, { known: stored, verify, origin })
+    pulledAt = startedAt
+    if (content.seq !== before) numbers = new Map()
+  }
+  const fill = async () => {
+    try {
+      await bring(file.content, file.content !== null)
+    } catch (error) {
+      if (!(error instanceof OutOfDate)) throw error
+      await detach(false)
+      await attached()
+      await bring(null, false)
+    }
+    kept.extent = await extentOfFile(connection, file.schema)
+  }
+  try {
+    await attached()
+    await fill().catch(async error => {
+      // What Postgres did not answer says nothing about a file that has facts.
+      await detach(file.content !== null && fallbackOf(error).reason === 'building').catch(() => {})
+      throw error
+    })
+  } catch (error) {
+    connection.closeSync()
+    throw error
+  }
+
+  let working: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+  /** What writes to the file, one after the other. */
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    waiting++
+    const own = working
+      .catch(() => {})
+      .then(work)
+      .finally(() => {
+        waiting--
+      })
+    working = own
+    return own
+  }
+  let pulling: Promise<void> | null = null
+  const refresh = (): Promise<void> => {
+    pulling ??= alone(() => bring(content, false)).finally(() => {
+      pulling = null
+    })
+    return pulling
+  }
+  const reach = async (seq: number): Promise<void> => {
+    while (content.seq < seq && !isClosing) await refresh()
+  }
+
+  /** Facts that were written since cost a pull, nothing new costs one look. */
+  async function follow({ fresh }: Freshness): Promise<void> {
+    const { generation, seq, asOf } = await momentOf(pool, environment)
+    if (generation !== content.generation) throw new OutOfDate('another generation')
+    // A pull may have come in between.
+    if (seq < content.seq) return
+    if (seq === content.seq) {
+      content = { ...content, asOf: Math.max(content.asOf, asOf) }
+      pulledAt = performance.now()
+      return
+    }
+    await Promise.race([reach(seq), pause(fresh ? Math.max(LONG_PATIENCE_MS, patienceMs) : patienceMs, undefined, { ref: false })])
+    if (fresh && content.seq < seq) throw new Fallback('building', 'the replica is behind')
+  }
+
+  let isClosing = false
+  /** Works under way: what they use stays open until they have ended. */
+  let works = 0
+  async function whileOpen<T>(work: () => Promise<T>): Promise<T> {
+    if (isClosing) throw new Fallback('building', 'the replica is closed')
+    works++
+    try {
+      return await work()
+    } finally {
+      works--
+    }
+  }
+
+  let building: Promise<void> | null = null
+  /** Why the times could not be kept: told by the next question about them. */
+  let failure: Error | null = null
+  /** Begins to keep the times at which users were active. */
+  const buildActivity = (): Promise<void> => {
+    const build = async () => {
+      const own = await instance.connect()
+      asking.add(own)
+      try {
+        await activity.build(own, alone, () => isClosing)
+      } finally {
+        asking.delete(own)
+        own.closeSync()
+      }
+    }
+    building ??= whileOpen(build).finally(() => {
+      building = null
+    })
+    building.catch(error => {
+      failure = error
+    })
+    return building
+  }
+
+  /** The times at which users were active are those of now, or the question is not answered here. */
+  async function followActivity(): Promise<void> {
+    const tooLate = pause(patienceMs, undefined, { ref: false })
+    const failed = failure
+    failure = null
+    if (failed) throw failed
+    if (activity.phase() !== 'kept') await Promise.race([buildActivity(), tooLate])
+    if (activity.phase() !== 'kept') throw new Fallback('building', 'the times of users are being copied')
+    const ends = await logEndsOf(pool, environment)
+    const reached = async () => {
+      while (activity.isBehind(ends) && !isClosing) await refresh()
+    }
+    await Promise.race([reached(), tooLate])
+    if (activity.isBehind(ends)) throw new Fallback('building', 'the times of users are behind')
+  }
+
+  const asking = new Set<DuckDBConnection>()
+  const idle: Session[] = []
+  const ask: Replica['ask'] = (work, how) => whileOpen(() => answer(work, how))
+
+  async function answer<T>(work: (source: FactSource) => Promise<T>, how: Freshness): Promise<T> {
+    usedAt = performance.now()
+    const following = how.active ? follow(how).then(followActivity) : follow(how)
+    await following.catch(error => {
+      throw error instanceof OutOfDate ? error : fallbackOf(error)
+    })
+    if (isClosing) throw new Fallback('building', 'the replica is closed')
+    const session = idle.pop() ?? { connection: await instance.connect(), relations: new Map() }
+    asking.add(session.connection)
+    let isWhole = false
+    let isWanted = false
+    const wants = (at: number) => {
+      standings.want(at)
+      isWanted = true
+    }
+    try {
+      const snapshot = await begin(session.connection)
+      const times = how.active ? { table: activityTable(file.schema), settled: activity.settled() } : null
+      const answered = await work(
+        await onReplica(session, { schema: file.schema, deadline: how.deadline, want: wants, times, ...snapshot }),
+      )
+      // Its temporary tables serve the next question.
+      await session.connection.run('commit')
+      isWhole = true
+      return answered
+    } finally {
+      // The next question has them; without them it only takes longer.
+      if (isWanted) void alone(() => standings.make()).catch(() => {})
+      asking.delete(session.connection)
+      if (isWhole && idle.length < QUESTIONS_AT_ONCE) idle.push(session)
+      else session.connection.closeSync()
+    }
+  }
+
+  /** Begins a transaction, and tells of which time its facts are. */
+  async function begin(own: DuckDBConnection): Promise<Snapshot> {
+    try {
+      // What is dropped or made meanwhile may be on one side of the snapshot or the other.
+      const before = standings.list()
+      await own.run('begin')
+      const read = await own.runAndReadAll(`select seq, as_of from ${file.schema}.replica_state`)
+      const [seq, asOf] = read.getRows()[0]!.map(Number)
+      const seen = standings.list().filter(one => before.includes(one))
+      const alike = { foldVersion: content.foldVersion, extent: kept.extent, standings: seen }
+      return seq === content.seq ? { ...alike, asOf: content.asOf, numbers } : { ...alike, asOf: asOf!, numbers: new Map() }
+    } catch (error) {
+      throw fallbackOf(error)
+    }
+  }
+
+  async function close(keep: boolean): Promise<void> {
+    isClosing = true
+    while (works > 0) {
+      for (const own of asking) own.interrupt()
+      await pause(5)
+    }
+    while (waiting > 0) await working.catch(() => {})
+    for (const { connection: own } of idle.splice(0)) own.closeSync()
+    await detach(keep).finally(() => connection.closeSync())
+  }
+
+  return {
+    environment,
+    usedAt: () => usedAt,
+    pulledAt: () => pulledAt,
+    isBusy: () => asking.size > 0 || waiting > 0,
+    refresh,
+    ask,
+    close,
+  }
+}

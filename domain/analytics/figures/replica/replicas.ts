@@ -1,0 +1,188 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Pool } from '../../../../store/connect.ts'
+import { takingTurns } from '../../../../store/taking-turns.ts'
+import { timeLimit } from '../../../../store/time-limit.ts'
+import type { Environment } from '../../../kernel/environment.ts'
+import { Refusal } from '../../../kernel/refusal.ts'
+import type { FactSource } from '../source.ts'
+import { type Engine, startEngine } from './engine.ts'
+import { Fallback, type FallbackReason, fallbackOf, isFatal, OutOfDate } from './failure.ts'
+import { isWorthAReplica } from './is-worth.ts'
+import { type Freshness, openReplica, QUESTIONS_AT_ONCE, type Replica } from './replica.ts'
+
+/**
+ * `from`: environments with so many facts have a replica. `memory`: for DuckDB, as 384MB. `patienceMs`: a question waits so long for a replica that is
+ * being made or brought up to date; 1 s unless given. `retryMs`: nobody tries again sooner to open a replica that failed; 60 s unless given. `why`: what
+ * kept a replica from answering.
+ */
+export type ReplicaOptions = {
+  pool: Pool
+  folder: string
+  memory: string
+  from: number
+  patienceMs?: number
+  retryMs?: number
+  onAnswer: (by: 'replica' | FallbackReason, why?: string) => void
+  onError: (error: Error, environment: Environment) => void
+}
+
+/** Copies of facts in columns, beside the process that answers questions. Losing one costs time, never a figure. */
+export type Replicas = {
+  /** null: Postgres must answer. Throws what the work throws, and `upstream_timeout`. */
+  ask: <T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Freshness) => Promise<{ answer: T } | null>
+  close: () => Promise<void>
+}
+
+/** Of one process; the one that was used last the longest time ago is closed first. */
+const MOST_OPEN = 16
+const RETRY_MS = 60_000
+const PATIENCE_MS = 1_000
+const TICK_MS = 500
+/** A replica that was asked just now is kept up to date. */
+const IN_USE_MS = 10_000
+/** What was erased is gone from a replica after this, whether or not anybody asks. */
+const IDLE_PULL_MS = 60_000
+
+/** `failure`: why there is no replica, and since when. */
+type Slot = { opening: Promise<Replica> | null; replica: Replica | null; failure: { reason: FallbackReason; at: number } | null }
+
+export function replicasOf(options: ReplicaOptions): Replicas {
+  const slots = new Map<Environment, Slot>()
+  const { patienceMs = PATIENCE_MS, retryMs = RETRY_MS } = options
+  const inTurn = takingTurns(QUESTIONS_AT_ONCE)
+  const worth = isWorthAReplica(options.pool, options.from)
+  let engine: Promise<Engine> | null = null
+  let timer: NodeJS.Timeout | null = null
+  let isClosed = false
+
+  const report = (error: unknown, environment: Environment) =>
+    options.onError(error instanceof Error ? error : new Error(String(error)), environment)
+
+  async function open(environment: Environment): Promise<Replica> {
+    if (isClosed) throw new Fallback('building', 'replicas are closed')
+    engine ??= startEngine(options.folder, options.memory).catch(error => {
+      engine = null
+      throw error
+    })
+    timer ??= setInterval(tick, TICK_MS).unref()
+    const { instance, folder } = await engine
+    return openReplica({ instance, pool: options.pool, folder, environment, patienceMs })
+  }
+
+  function slotOf(environment: Environment): Slot {
+    const found = slots.get(environment)
+    if (found && (found.failure === null || performance.now() - found.failure.at < retryMs)) return found
+    const opening = open(environment)
+    const slot: Slot = { opening, replica: null, failure: null }
+    slots.set(environment, slot)
+    opening.then(
+      replica => {
+        slot.replica = replica
+        closeLeastUsed()
+      },
+      error => {
+        const { reason, message } = fallbackOf(error)
+        slot.failure = { reason, at: performance.now() }
+        if (error instanceof OutOfDate) slots.delete(environment)
+        else report(error, environment)
+        if (isFatal(message)) void restart()
+      },
+    )
+    return slot
+  }
+
+  /** Closes a replica. `keep`: its file serves the next one. */
+  async function drop({ environment }: Pick<Replica, 'environment'>, keep: boolean): Promise<void> {
+    const slot = slots.get(environment)
+    slots.delete(environment)
+    await slot?.replica?.close(keep).catch(error => report(error, environment))
+  }
+
+  function closeLeastUsed(): void {
+    const open = [...slots.values()].flatMap(({ replica }) => replica ?? [])
+    const idle = open.filter(replica => !replica.isBusy()).sort((a, b) => a.usedAt() - b.usedAt())
+    for (const replica of idle.slice(0, Math.max(0, open.length - MOST_OPEN))) void drop(replica, true)
+  }
+
+  function tick(): void {
+    const now = performance.now()
+    for (const { replica } of slots.values()) {
+      if (!replica || replica.isBusy()) continue
+      const every = now - replica.usedAt() < IN_USE_MS ? TICK_MS : IDLE_PULL_MS
+      if (now - replica.pulledAt() >= every) replica.refresh().catch(error => void failed(error, replica))
+    }
+  }
+
+  /** Lets go of a replica that failed; its file is made anew, after a failure not at once. */
+  async function failed(error: unknown, replica: Replica): Promise<void> {
+    const { reason, message } = fallbackOf(error)
+    const { environment } = replica
+    if (isClosed || slots.get(environment)?.replica !== replica) return
+    if (error instanceof OutOfDate) return drop(replica, false)
+    if (reason !== 'broken') return
+    report(error, environment)
+    const dropped = drop(replica, false)
+    // Not behind it: a question in between would open another one, and nobody would close that.
+    slots.set(environment, { opening: null, replica: null, failure: { reason, at: performance.now() } })
+    await dropped
+    if (isFatal(message)) await restart()
+  }
+
+  async function restart(): Promise<void> {
+    const old = engine
+    engine = null
+    await Promise.allSettled([...slots.values()].map(({ opening }) => opening))
+    await Promise.all([...slots.values()].flatMap(({ replica }) => (replica ? drop(replica, false) : [])))
+    await (await old)?.close()
+  }
+
+  /** The replica of the environment, if it is there or nearly so. */
+  async function replicaOf(environment: Environment): Promise<Replica> {
+    const slot = slotOf(environment)
+    const replica = slot.replica ?? (await Promise.race([slot.opening?.catch(() => null), pause(patienceMs, null, { ref: false })]))
+    if (!replica) throw new Fallback(slot.failure?.reason ?? 'building', 'there is no replica')
+    return replica
+  }
+
+  const tooLate = () => new Refusal('upstream_timeout', 'too many questions are under way: try again later')
+
+  async function answered<T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Freshness): Promise<T> {
+    const replica = await replicaOf(environment)
+    const patience = () => timeLimit(Math.max(1, Math.ceil(how.deadline - performance.now()))).signal
+    const ask = async () => {
+      try {
+        return await replica.ask(work, how)
+      } catch (error) {
+        if (error instanceof Fallback || error instanceof OutOfDate) void failed(error, replica)
+        throw error
+      }
+    }
+    return inTurn(environment, ask, { patience }).catch(error => {
+      throw error?.name === 'TimeoutError' ? tooLate() : error
+    })
+  }
+
+  return {
+    async ask(environment, work, how) {
+      if (isClosed || !(await worth(environment))) return null
+      try {
+        const answer = await answered(environment, work, how)
+        options.onAnswer('replica')
+        return { answer }
+      } catch (error) {
+        if (!(error instanceof Fallback || error instanceof OutOfDate)) throw error
+        const { reason, message } = fallbackOf(error)
+        options.onAnswer(reason, message)
+        return null
+      }
+    },
+    async close() {
+      isClosed = true
+      if (timer) clearInterval(timer)
+      await Promise.allSettled([...slots.values()].map(({ opening }) => opening))
+      await Promise.all([...slots.values()].flatMap(({ replica }) => (replica ? drop(replica, true) : [])))
+      await (await engine?.catch(() => null))?.close()
+    },
+  }
+}

@@ -1,0 +1,74 @@
+import type { Db } from '../../../store/connect.ts'
+import type { Environment } from '../../kernel/environment.ts'
+import { type AttributeCode, attributeOf, isColumn, UNKNOWN } from './attributes.ts'
+import type { ProductWords } from './product-words.ts'
+import type { Filters } from './question.ts'
+import type { FactSource, FigureRelation } from './source.ts'
+import { inSet, loadUserSets } from './user-sets.ts'
+
+/** The numbers of an attribute's words, one of which a row must have; `isRest`: none of which. */
+export type WordsOfAttribute = { code: AttributeCode; numbers: readonly number[]; isRest: boolean }
+
+/**
+ * What filters mean in terms of the facts: for each attribute the numbers of its words, and the users of whom the others are true. `segment`: what a
+ * row must have besides, to belong to one series of a segmented chart.
+ */
+export type Restriction = {
+  words: ReadonlyMap<AttributeCode, readonly number[]>
+  sets: FigureRelation[]
+  segment?: WordsOfAttribute
+}
+
+/** The number of an unknown value. */
+const NO_WORD = 0
+
+/** The numbers of the words that mean one of the values. `numbers`: of the words themselves. */
+export function numbersOfValues(
+  code: AttributeCode,
+  values: readonly string[],
+  { products, numbers }: { products: ProductWords; numbers: ReadonlyMap<string, number> },
+): number[] {
+  const known =
+    code === 'product_id'
+      ? [...products.idOf].flatMap(([no, id]) => (values.includes(id) ? [no] : []))
+      : values.flatMap(value => numbers.get(value) ?? [])
+  return values.includes(UNKNOWN) ? [NO_WORD, ...known] : known
+}
+
+/** `scanning`: a pool whose statements may read all users of the environment. */
+export async function loadRestriction(
+  { source, scanning, products }: { source: FactSource; scanning: Db; products: ProductWords },
+  environment: Environment,
+  filters: Filters,
+): Promise<Restriction> {
+  const words = new Map<AttributeCode, readonly number[]>()
+  const asked = [...filters].filter(([code]) => isColumn(attributeOf(code)!))
+  const numbers = await source.numbersOf([...new Set(asked.flatMap(([, values]) => values))])
+  for (const [code, values] of asked) words.set(code, numbersOfValues(code, values, { products, numbers }))
+  return { words, sets: await loadUserSets(scanning, environment, filters) }
+}
+
+/**
+ * SQL conditions under which a row counts. `column`: the column of an attribute in the row, as SQL; null: the row does not have it and the
+ * attribute does not restrict it.
+ */
+export function conditionsOf(
+  { words, sets, segment }: Restriction,
+  user: string,
+  column: (code: AttributeCode) => string | null,
+): string[] {
+  const ofWords = [...words].flatMap(([code, numbers]) => {
+    const name = column(code)
+    if (name === null) return []
+    return numbers.length === 0 ? 'false' : `${name} in (${numbers.join(', ')})`
+  })
+  return [...ofWords, ...ofSegment(segment, column), ...sets.map(set => inSet(user, set))]
+}
+
+function ofSegment(segment: WordsOfAttribute | undefined, column: (code: AttributeCode) => string | null): string[] {
+  const name = segment ? column(segment.code) : null
+  if (!segment || name === null) return []
+  const { numbers, isRest } = segment
+  if (numbers.length === 0) return isRest ? [] : ['false']
+  return [`coalesce(${name}, ${NO_WORD}) ${isRest ? 'not in' : 'in'} (${numbers.join(', ')})`]
+}

@@ -1,0 +1,61 @@
+import type { Environment } from '../../../kernel/environment.ts'
+import { frameOf } from '../charts/frame.ts'
+import { PER_UNIT } from '../charts/money.ts'
+import type { LeftOutMoney } from '../charts/unconverted.ts'
+import type { FactAccess } from '../open-source.ts'
+import type { FigureQuestion } from '../question.ts'
+import { addedKpi, type ScreenKpi, shareKpi } from './kpi.ts'
+import { seenScreens } from './seen.ts'
+import { soldByScreens } from './sold.ts'
+
+export type ScreenFigures<Code extends string> = { kpis: Record<Code, ScreenKpi>; unconverted: LeftOutMoney[]; behind: number }
+
+type OverviewCode = 'views' | 'impressions' | 'trials' | 'purchases' | 'revenue' | 'conversion'
+
+/** All screens together, those included that are deleted. Throws `upstream_timeout` after 30 s in the facts or in the log. */
+export async function screensOverview(
+  access: FactAccess,
+  environment: Environment,
+  question: FigureQuestion,
+): Promise<ScreenFigures<OverviewCode>> {
+  const frame = frameOf(question)
+  const { sold, unconverted, behind } = await soldByScreens(access, environment, question, frame, { all: true })
+  const seen = await seenScreens(access.scanning, environment, frame.grid, question.now)
+  return {
+    kpis: {
+      views: addedKpi(frame, seen.views),
+      impressions: addedKpi(frame, seen.impressions),
+      trials: addedKpi(frame, sold.trials),
+      purchases: addedKpi(frame, sold.purchases),
+      revenue: addedKpi(frame, sold.revenue, PER_UNIT),
+      conversion: shareKpi(frame, sold.purchases, seen.views),
+    },
+    unconverted,
+    behind,
+  }
+}
+
+type OneScreenCode = 'purchases' | 'trials' | 'revenue' | 'refunds' | 'conversion_rate' | 'cancel_rate'
+
+/** One screen, whether or not it still exists. Throws `upstream_timeout` after 30 s. */
+export async function figuresOfScreen(
+  access: FactAccess,
+  environment: Environment,
+  question: FigureQuestion,
+  screen: string,
+): Promise<ScreenFigures<OneScreenCode>> {
+  const frame = frameOf(question)
+  const { sold, unconverted, behind } = await soldByScreens(access, environment, question, frame, { screen })
+  return {
+    kpis: {
+      purchases: addedKpi(frame, sold.purchases),
+      trials: addedKpi(frame, sold.trials),
+      revenue: addedKpi(frame, sold.revenue, PER_UNIT),
+      refunds: addedKpi(frame, sold.refunds, PER_UNIT),
+      conversion_rate: shareKpi(frame, sold.purchases, sold.trials),
+      cancel_rate: shareKpi(frame, sold.cancelled, sold.trialsAndStarts),
+    },
+    unconverted,
+    behind,
+  }
+}

@@ -1,0 +1,22 @@
+import type { Db } from '../../../store/connect.ts'
+
+/** A worker that has not been seen for so long is gone: it was killed, or it is frozen. */
+const GONE_SECONDS = 60
+
+/** In SQL: the live workers, each with the kinds of jobs that it executes. */
+export const LIVE_WORKERS = `select kinds from workers where seen_at > clock_timestamp() - interval '${GONE_SECONDS} seconds'`
+
+/** In SQL: the kinds of jobs that some live worker executes; without any live worker none, and nothing is known about the kinds. */
+export const KNOWN_KINDS = `select distinct k.kind from (${LIVE_WORKERS}) w cross join lateral unnest(w.kinds) k(kind)`
+
+/** A worker process lives and executes jobs of these kinds. The rows of workers that are gone are removed. */
+export const noteWorker = (db: Db, id: string, kinds: readonly string[]): Promise<unknown> =>
+  db.query({
+    name: 'note-worker',
+    text: `with gone as (delete from workers where seen_at < clock_timestamp() - interval '1 hour')
+           insert into workers (id, kinds, seen_at) values ($1, $2, clock_timestamp())
+           on conflict (id) do update set kinds = excluded.kinds, seen_at = excluded.seen_at`,
+    values: [id, kinds],
+  })
+
+export const forgetWorker = (db: Db, id: string): Promise<unknown> => db.query('delete from workers where id = $1', [id])

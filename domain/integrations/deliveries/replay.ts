@@ -1,0 +1,166 @@
+import type { Tx } from '../../../store/connect.ts'
+import { orderedId } from '../../../store/ids.ts'
+import { announceJobs } from '../../durable/jobs/job.ts'
+import { insertJobs } from '../../durable/jobs/sql.ts'
+import { RUN_CANCELLED } from '../../durable/ledger-history/history.ts'
+import type { Environment } from '../../kernel/environment.ts'
+import { conflict, notFound, Refusal } from '../../kernel/refusal.ts'
+import { type EventSelection, eventFilter } from '../event-filter.ts'
+import { takesEvents } from '../providers.ts'
+import { DELIVERY_DUE } from './delivery.ts'
+import { idleOrderingKeys, insertOrderingKeys, type OrderingKey, scheduleNext } from './ordering-key.ts'
+
+/** `id`: the id of the replay. `events`: slugs; null: all. The window [from, to) is compared with the time at which an event was received. */
+export type Replay = { id: string; from: string; to: string; events: string[] | null; statuses: ('delivered' | 'failed' | 'missing')[] }
+
+/** Deliveries of one request: a replay is one transaction, and all of its deliveries are in memory. */
+const MAX_DELIVERIES = 100_000
+/** Events that one fetch reads. */
+const PAGE = 10_000
+
+const tooMany = (most: number) => {
+  const why = `more than ${most} deliveries would be sent`
+  return new Refusal('replay_limit_exceeded', why, [{ field: 'to', message: `must be earlier: ${why}` }])
+}
+
+type Integration = EventSelection & { number: number; active: number }
+/** A delivery that is open again, or new. `user_id`: the user of its ordering key; null: it has none. */
+type Opened = { number: number; user_id: string | null }
+
+// A delivery is created when its event was received, or later: a delivery that was created before the window is outside of it. The lateral
+// join looks each event up by itself: planned before the tables were analyzed, a plain join read the log once for each delivery (281 s for
+// 20,000). The limit is outside of the CTE: inside, the planner might read all deliveries in the order of their numbers.
+const ENDED = `
+  with ended as materialized (
+    select v.number, case when v.source = 'event' then v.user_id end as user_id
+    from deliveries v
+    cross join lateral (select received_at from events
+      where environment = v.environment and partition = v.partition and log_offset = v.log_offset limit 1) e
+    where v.environment = $1 and v.integration = $2 and v.status = any ($3) and v.reason is distinct from '${RUN_CANCELLED}'
+      and e.received_at >= date_trunc('second', $4::timestamptz) and e.received_at < date_trunc('second', $5::timestamptz)
+      and v.created_at >= date_trunc('second', $4::timestamptz) and ($6::text[] is null or v.event_name = any ($6))
+  )
+  select number, user_id from ended order by number limit $7`
+
+async function findEnded(tx: Tx, environment: Environment, integration: number, replay: Replay, most: number): Promise<Opened[]> {
+  const ended = replay.statuses.filter(status => status !== 'missing')
+  if (ended.length === 0) return []
+  const { rows } = await tx.query<Opened>(ENDED, [environment, integration, ended, replay.from, replay.to, replay.events, most + 1])
+  return rows
+}
+
+// At most 30 days back, and no further than the integration's first activation: the log has earlier events, but the integration never took
+// them. Within a partition the times of receipt never decrease, so the window is a range of offsets. It ends before the consumer's offset:
+// what the consumer has not read is not missing, and sent now it would overtake earlier events of the same user.
+const MISSING = `declare missing no scroll cursor for
+  select e.* from generate_series(0, 63) p(partition)
+  cross join lateral (select next_offset from log_consumers
+    where consumer = 'integrations' and environment = $1 and partition = p.partition limit 1) c
+  cross join lateral (select
+    greatest(($2::bigint[])[p.partition + 1],
+      offset_at($1, p.partition::smallint, greatest(date_trunc('second', $3::timestamptz), environment_now($1) - interval '30 days'))) as first,
+    least(c.next_offset, offset_at($1, p.partition::smallint, date_trunc('second', $4::timestamptz))) as until) w
+  cross join lateral (
+    select partition, log_offset, id, name, user_id, platform from events
+    where environment = $1 and partition = p.partition and log_offset >= w.first and log_offset < w.until
+      and triggers and ($5::text[] is null or name = any ($5))) e
+  where (select v.number from deliveries v where v.integration = $6 and v.event_id = e.id and v.source = 'event' limit 1) is null
+  order by e.partition, e.log_offset`
+
+type Missing = { partition: number; log_offset: number; id: string; name: string; user_id: string | null; platform: string | null }
+
+async function findMissing(tx: Tx, environment: Environment, integration: Integration, replay: Replay, most: number): Promise<Missing[]> {
+  const { slug, number, from_offsets } = integration
+  if (!replay.statuses.includes('missing') || !takesEvents(slug) || from_offsets === null) return []
+  await tx.query(MISSING, [environment, from_offsets, replay.from, replay.to, replay.events, number])
+  const isSelected = eventFilter(integration)
+  const found: Missing[] = []
+  // The window may have any number of events that the integration does not take.
+  for (let isEnd = false; !isEnd && found.length <= most; ) {
+    const { rows } = await tx.query<Missing>(`fetch ${PAGE} from missing`)
+    found.push(...rows.filter(isSelected))
+    isEnd = rows.length < PAGE
+  }
+  await tx.query('close missing')
+  return found
+}
+
+const REOPEN = `
+  update deliveries set status = 'pending', reason = null, round_attempts = 0, next_attempt_at = null, delivered_at = null, ended_at = null,
+    priority = 1, replay_id = $2
+  where number = any ($1::bigint[]) and status in ('delivered', 'failed')
+  returning number, case when source = 'event' then user_id end as user_id`
+
+const CREATE_MISSING = `
+  insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, priority, replay_id, created_at)
+  select $1, w.id, $2, 'event', w.event_id, w.event_name, w.user_id, w.partition, w.log_offset, 1, $9, date_trunc('second', t)
+  from unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[])
+    with ordinality w(id, event_id, event_name, user_id, partition, log_offset, n), environment_now($1) t order by n
+  on conflict (integration, event_id) where source = 'event' do nothing returning number, user_id`
+
+async function createMissing(tx: Tx, environment: Environment, integration: number, missing: Missing[], replay: string): Promise<Opened[]> {
+  if (missing.length === 0) return []
+  const { rows } = await tx.query<Opened>(CREATE_MISSING, [
+    environment,
+    integration,
+    missing.map(() => orderedId('dlv')),
+    missing.map(({ id }) => id),
+    missing.map(({ name }) => name),
+    missing.map(({ user_id }) => user_id),
+    missing.map(({ partition }) => partition),
+    missing.map(({ log_offset }) => log_offset),
+    replay,
+  ])
+  return rows
+}
+
+/** Jobs of the deliveries without an ordering key. */
+const INSERT_JOBS = insertJobs({
+  kind: DELIVERY_DUE,
+  id: 'n',
+  environment: '$1',
+  dueAt: 'environment_now($1)',
+  priority: '1',
+  destination: '$2',
+  isRecreated: true,
+  from: 'unnest($3::bigint[]) n',
+})
+
+/**
+ * Opens ended deliveries again and creates the missing ones; gives how many. Throws `conflict` unless the integration is active,
+ * `replay_limit_exceeded` for more than `most`.
+ */
+export async function replayDeliveries(
+  tx: Tx,
+  environment: Environment,
+  id: string,
+  replay: Replay,
+  most = MAX_DELIVERIES,
+): Promise<number> {
+  const { rows } = await tx.query<Integration>(
+    `select number, active, slug, target_platform, from_offsets, events, event_mapping from integrations
+     where environment = $1 and id = $2 and deleted_at is null for key share`,
+    [environment, id],
+  )
+  const integration = rows[0]
+  if (!integration) throw notFound('integration')
+  if (integration.active !== 1) throw conflict('the integration is not active')
+  const { number } = integration
+  const ended = await findEnded(tx, environment, number, replay, most)
+  const missing = await findMissing(tx, environment, integration, replay, most - ended.length)
+  if (ended.length + missing.length > most) throw tooMany(most)
+  const users = [...new Set([...ended, ...missing].flatMap(({ user_id }) => user_id ?? []))]
+  const orderingKeys = users.map((user): OrderingKey => ({ environment, integration: number, user }))
+  await insertOrderingKeys(tx, orderingKeys)
+  // An ordering key with an open delivery needs no job: the added deliveries wait behind that one, in the order of the log. An idle key
+  // gets a job for its first delivery, after all of its deliveries are open.
+  const idle = await idleOrderingKeys(tx, orderingKeys)
+  // Without numbers the planner would read all open deliveries: it takes an empty list for a condition that every partial index fulfils.
+  const reopened = ended.length === 0 ? [] : (await tx.query<Opened>(REOPEN, [ended.map(delivery => delivery.number), replay.id])).rows
+  const opened = [...reopened, ...(await createMissing(tx, environment, number, missing, replay.id))]
+  await scheduleNext(tx, idle)
+  const unordered = opened.filter(({ user_id }) => user_id === null).map(delivery => delivery.number)
+  if (unordered.length > 0) await tx.query(INSERT_JOBS, [environment, number, unordered])
+  announceJobs(tx, DELIVERY_DUE)
+  return opened.length
+}

@@ -1,0 +1,54 @@
+import type { Tx } from '../../../store/connect.ts'
+import { orderedId } from '../../../store/ids.ts'
+import type { Environment } from '../environment.ts'
+
+export type ActorKind = 'secret_key' | 'project_key' | 'mcp' | 'cli' | 'system'
+
+/** The actor of a mutation, its project and environment, and its request. `environment` is null for what belongs to the project as a whole. */
+export type Trail = {
+  project: number
+  environment: Environment | null
+  actor: { kind: ActorKind; id: string | null }
+  operation: string
+  requestId: string | null
+}
+
+/**
+ * `before` and `after`: the object as the API shows it, without any secret; `before` is null for a creation, `after` for a deletion.
+ * `user`: the id of the user that the entry is about.
+ */
+type AuditEntry = {
+  resource: string
+  id: string | null
+  before?: object | null
+  after?: object | null
+  user?: string
+  reason?: string
+}
+
+/** Writes the entry of one mutation, in the mutation's own transaction. */
+export async function audit(tx: Tx, trail: Trail, entry: AuditEntry): Promise<void> {
+  const { project, environment, actor, operation, requestId } = trail
+  await tx.query({
+    name: 'audit',
+    text: `insert into audit_log (project, environment, id, created_at, actor_kind, actor_id, operation, resource, resource_id, user_id,
+             request_id, before, after, reason)
+           select $1, $2, $3, date_trunc('second', clock_timestamp() + coalesce((select clock_offset from environments where id = $2), '0')),
+             $4, $5, $6, $7, $8, $9, $10, $11, $12, $13`,
+    values: [
+      project,
+      environment,
+      orderedId('aud'),
+      actor.kind,
+      actor.id,
+      operation,
+      entry.resource,
+      entry.id,
+      entry.user ?? null,
+      requestId,
+      entry.before ? JSON.stringify(entry.before) : null,
+      entry.after ? JSON.stringify(entry.after) : null,
+      entry.reason ?? null,
+    ],
+  })
+}

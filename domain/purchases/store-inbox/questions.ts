@@ -1,0 +1,7 @@
+import type { Db } from '../../../store/connect.ts'
+
+/** The number of a question to a store, taken before it is asked: of two answers of the same second, the one that was asked for later counts. */
+export async function nextQuestion(db: Db): Promise<number> {
+  const { rows } = await db.query<{ number: number }>({ name: 'next-store-question', text: `select nextval('store_questions') as number` })
+  return Number(rows[0]!.number)
+}

@@ -1,0 +1,94 @@
+import type { Db } from '../../../store/connect.ts'
+import type { Environment } from '../../kernel/environment.ts'
+import { type Page, pageOf } from '../../kernel/page.ts'
+import { notFound } from '../../kernel/refusal.ts'
+import type { Secrets } from '../../projects/secrets.ts'
+import type { IncludedColumn } from './columns.ts'
+
+/**
+ * The types, and what their rows are ordered by: the log of events, the users in the order of their recording, or the purchases in that order. The
+ * types that say how things stand have a row for each, whatever the window.
+ */
+export const EXPORT_TYPES = {
+  events: { order: 'log', isState: false },
+  purchases: { order: 'log', isState: false },
+  customers: { order: 'users', isState: false },
+  purchases_state: { order: 'purchases', isState: true },
+  subscriptions: { order: 'users', isState: true },
+  entitlements: { order: 'users', isState: true },
+} as const
+export type ExportType = keyof typeof EXPORT_TYPES
+
+/** Whether a file of the type may have further columns. */
+export const takesIncluded = (type: ExportType): boolean => EXPORT_TYPES[type].order === 'log'
+
+/** The types of one order, as a list in SQL. */
+export const typesOrderedBy = (order: (typeof EXPORT_TYPES)[ExportType]['order']): string =>
+  Object.entries(EXPORT_TYPES)
+    .filter(([, type]) => type.order === order)
+    .map(([name]) => `'${name}'`)
+    .join(', ')
+
+export type ExportFormat = 'csv' | 'json' | 'ndjson' | 'parquet'
+/** A file can be downloaded for so long. */
+export const FILE_DAYS = 7
+
+type ExportStatus = 'new' | 'processing' | 'done' | 'failed'
+export type Part = { name: string; rows: number; bytes: number }
+export type ExportFailure = { code: 'storage_error' | 'upstream_timeout' | 'unknown_error'; message: string }
+
+export type ExportRow = {
+  id: string
+  status: ExportStatus
+  type: ExportType
+  format: ExportFormat
+  compression: 'none' | 'gzip'
+  formula_guard: boolean
+  include: IncludedColumn[]
+  platform: 'iOS' | 'Android' | 'Stripe' | null
+  segment_id: string | null
+  from_timestamp: string
+  to_timestamp: string
+  /** In real time: whose changes it has, and the edge that the next file of changes begins at once this one is done (null: it has none). */
+  updated_from: string | null
+  updated_to: string | null
+  from_offsets: number[]
+  to_offsets: number[]
+  rows_written: number
+  bytes: number | null
+  sha256: string | null
+  parts: Part[] | null
+  error: ExportFailure | null
+  created_at: string
+  expires_at: string | null
+  is_expired: boolean
+}
+
+export const EXPORT_COLUMNS = `id, status, type, format, compression, formula_guard, include, platform, segment_id, from_timestamp, to_timestamp, updated_from, updated_to, from_offsets, to_offsets,
+  rows_written, bytes, sha256, parts, error, created_at, expires_at, coalesce(expires_at <= environment_now(environment), false) as is_expired`
+
+export async function getExport(db: Db, environment: Environment, id: string): Promise<ExportRow> {
+  const { rows } = await db.query<ExportRow>(`select ${EXPORT_COLUMNS} from exports where environment = $1 and id = $2`, [environment, id])
+  if (!rows[0]) throw notFound('export')
+  return rows[0]
+}
+
+/** The export behind a signed URL. The URL names no environment, but ids are unique over all environments. Null when unknown, unfinished or expired. */
+export async function findDownload(db: Db, id: string): Promise<ExportRow | null> {
+  const { rows } = await db.query<ExportRow>(`select ${EXPORT_COLUMNS} from exports where id = $1 and status = 'done'`, [id])
+  return rows[0] && !rows[0].is_expired ? rows[0] : null
+}
+
+const LISTED = { table: 'exports', columns: EXPORT_COLUMNS, order: 'newest' as const }
+
+/** Newest first, after the row `after`. Returns `limit` + 1 rows when more rows follow. */
+export const listExports = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<ExportRow>> =>
+  pageOf(db, LISTED, environment, { limit, after })
+
+type SignedExport = Pick<ExportRow, 'id' | 'expires_at'>
+
+export const downloadSignature = (secrets: Secrets, { id, expires_at }: SignedExport): string => secrets.sign(`export:${id}:${expires_at}`)
+
+/** The URL of a finished export. It needs no key and is valid until the export expires. */
+export const downloadUrl = (secrets: Secrets, publicUrl: string, file: SignedExport): string =>
+  `${publicUrl}/files/exports/${file.id}?signature=${downloadSignature(secrets, file)}`
