@@ -47,8 +47,7 @@ function sampleOf(description, parameters, operation) {
 
 const api = perennial({ url: '${location.origin}', key: process.env.PERENNIAL_KEY! })
 
-const answer = await api.${operation.operationId}(${argument})
-`
+const answer = await api.${operation.operationId}(${argument})`
 }
 
 /** The description with a sample in TypeScript for each operation. */

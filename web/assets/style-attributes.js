@@ -1,5 +1,4 @@
-// The policy of the page forbids style attributes. A style that a script sets through the object model is allowed, and that of lines of code only
-// numbers them.
+// The policy of the page forbids style attributes. A style that a script sets through the object model is allowed.
 const { setAttribute } = Element.prototype
 Element.prototype.setAttribute = function (name, value) {
   if (name === 'style') this.style.cssText = value
@@ -9,6 +8,12 @@ const innerHTML = Object.getOwnPropertyDescriptor(Element.prototype, 'innerHTML'
 Object.defineProperty(Element.prototype, 'innerHTML', {
   ...innerHTML,
   set(html) {
-    innerHTML.set.call(this, String(html).replaceAll(/(<code class="hljs[^>]*?) style="[^"]*"/g, '$1'))
+    const styles = []
+    const bare = String(html).replaceAll(/(<code class="hljs[^>]*?) style="([^"]*)"/g, (_, tag, style) => {
+      styles.push(style)
+      return tag
+    })
+    innerHTML.set.call(this, bare)
+    for (const [i, code] of [...this.querySelectorAll('code.hljs')].entries()) if (styles[i]) code.style.cssText = styles[i]
   },
 })
