@@ -2,7 +2,7 @@ import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { authenticator } from './authenticate.ts'
 import type { Context } from './context.ts'
 import { Problem } from './errors.ts'
-import { networkOf } from './network-of.ts'
+import { networkPrefix } from './network-prefix.ts'
 import { type RateLimit, rateLimiter } from './rate-limit.ts'
 
 /** Addresses that are remembered. Beyond them the one that was not seen for the longest time is forgotten. */
@@ -20,9 +20,9 @@ export function addressLimit(limit: RateLimit): AddressLimit {
   return {
     ownerOf: (ctx, find) =>
       find(ctx.req.headers.authorization, ctx.ip).catch(error => {
-        if (error instanceof Problem && error.status === 401) takeOf(networkOf(ctx.ip), 1)
+        if (error instanceof Problem && error.status === 401) takeOf(networkPrefix(ctx.ip), 1)
         throw error
       }),
-    take: (ctx, { kind }) => void (kind === 'project' && takeOf(networkOf(ctx.ip), 1)),
+    take: (ctx, { kind }) => void (kind === 'project' && takeOf(networkPrefix(ctx.ip), 1)),
   }
 }

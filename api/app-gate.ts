@@ -17,7 +17,7 @@ export async function identifyApp(ctx: Context, { addresses, ownerOf }: AppGate)
 }
 
 /** Takes from the allowances of address and key, and tells the clock of the sandbox; false while the sandbox is being emptied. */
-export async function admitApp(ctx: Context, { addresses, keys, stateOf }: AppGate, owner: KeyOwner): Promise<boolean> {
+export async function acceptApp(ctx: Context, { addresses, keys, stateOf }: AppGate, owner: KeyOwner): Promise<boolean> {
   addresses.take(ctx, owner)
   const allowance = keys[owner.kind](`${owner.keyId}:${owner.environmentKind}`, 1)
   if (allowance) ctx.set(allowanceHeaders(allowance))

@@ -1,4 +1,4 @@
-import { networkOf } from './network-of.ts'
+import { networkPrefix } from './network-prefix.ts'
 
 const PER_MINUTE = 10
 const MINUTE_MS = 60_000
@@ -12,12 +12,12 @@ export function wrongPasswords(clock: () => number = () => performance.now()) {
   const callers = new Map<string, { count: number; until: number }>()
   return {
     wait(address: string): number | null {
-      const caller = callers.get(networkOf(address))
+      const caller = callers.get(networkPrefix(address))
       if (!caller || caller.count < PER_MINUTE || caller.until <= clock()) return null
       return Math.ceil((caller.until - clock()) / 1000)
     },
     count(address: string): void {
-      const key = networkOf(address)
+      const key = networkPrefix(address)
       const caller = callers.get(key)
       if (caller && caller.until > clock()) {
         caller.count++

@@ -4,7 +4,7 @@ import { type LastPush, lastPushes } from '../domain/purchases/store-inbox/figur
 import type { Pool } from '../store/connect.ts'
 import { classifyFailure } from '../store/failures.ts'
 import { isMigrated } from '../store/migrate.ts'
-import { type Recent, recently } from './recently.ts'
+import { type Throttled, throttled } from './throttled.ts'
 
 /** A load balancer gives up after a second or two: an answer without the latest figures is better than none. */
 const WAIT_MS = { withLast: 1_000, withoutLast: 3_000 }
@@ -16,21 +16,21 @@ const DRIFT_FRESH_MS = 5_000
 export type DatabaseState = 'ready' | 'slow' | 'unavailable'
 export type Readiness = { database(): Promise<DatabaseState>; drift(): Promise<Drift | null>; lastPushes(): Promise<LastPush[] | null> }
 
-const latest = <T>(recent: Recent<T>): T | null => (recent.is === 'read' ? recent.value : recent.is === 'slow' ? recent.last : null)
+const latest = <T>(recent: Throttled<T>): T | null => (recent.is === 'read' ? recent.value : recent.is === 'slow' ? recent.last : null)
 
 /**
  * What `/readyz` and the metrics say about the database. `pool`: nothing else uses its connections, because a queue of other statements would
  * look like a database that is gone.
  */
 export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Readiness {
-  const migrated = recently(() => isMigrated(pool), { freshMs: MIGRATED_FRESH_MS, waitMs: WAIT_MS })
+  const migrated = throttled(() => isMigrated(pool), { freshMs: MIGRATED_FRESH_MS, waitMs: WAIT_MS })
   const floors = jobFloors(pool)
   const readFigures = async () => {
     await floors.refresh()
     return readDrift(pool, floors.current())
   }
-  const drift = recently(readFigures, { freshMs: driftFreshMs, waitMs: WAIT_MS })
-  const pushes = recently(() => lastPushes(pool), { freshMs: driftFreshMs, waitMs: WAIT_MS })
+  const drift = throttled(readFigures, { freshMs: driftFreshMs, waitMs: WAIT_MS })
+  const pushes = throttled(() => lastPushes(pool), { freshMs: driftFreshMs, waitMs: WAIT_MS })
   return {
     async database() {
       const recent = await migrated()

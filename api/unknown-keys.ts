@@ -1,5 +1,5 @@
 import { Problem } from './errors.ts'
-import { networkOf } from './network-of.ts'
+import { networkPrefix } from './network-prefix.ts'
 
 /** A refused key is not looked up again for so long: a key that is created meanwhile works a second later. */
 const REMEMBERED_MS = 1_000
@@ -26,7 +26,7 @@ export function unknownKeys(clock: () => number = () => performance.now()) {
   const tried = new Map<string, Tries>()
 
   function triesOf(address: string): Tries {
-    const network = networkOf(address)
+    const network = networkPrefix(address)
     const known = tried.get(network)
     if (known && known.until > clock()) return known
     const tries = known ?? { refused: 0, pending: 0, until: 0, waiting: [] }

@@ -15,7 +15,7 @@ import { channelProbe } from '../workflows/alerts/probe.ts'
 import { integrationProbe } from '../workflows/destinations/probe.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
-import { admitsOf, storeClients } from '../workflows/stores/clients.ts'
+import { storeClients, verifiersOf } from '../workflows/stores/clients.ts'
 import { storeVerifiers } from '../workflows/stores/verifiers.ts'
 import type { Config } from './config.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
@@ -103,7 +103,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
     verifiers: storeVerifiers(pool, clients),
-    stores: { admits: admitsOf(clients) },
+    stores: { admits: verifiersOf(clients) },
     backtests: backtestTurns(),
     turns: requestTurns(pool.options.max - RESERVED),
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),

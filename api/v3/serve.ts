@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import { answerApp } from '../app-answer.ts'
-import { type AppGate, admitApp, identifyApp } from '../app-gate.ts'
+import { type AppGate, acceptApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
@@ -35,7 +35,7 @@ export function serveV3(deps: V3Deps, gate: AppGate): Layer {
     const route = routeOf(ctx.state.match)
     ctx.state.operation = route.description.id
     // An SDK repeats a request after 429, and gives up after 422.
-    if (!(await admitApp(ctx, gate, owner)))
+    if (!(await acceptApp(ctx, gate, owner)))
       throw new V3Problem('rate_limit_exceeded', 'The sandbox is being emptied', { headers: { 'Retry-After': '1' } })
     const { match, requestId } = ctx.state
     const parameters = match.is === 'found' ? match.parameters : {}

@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import { transaction } from '../../store/transaction.ts'
-import { isScreenEvent } from '../analytics/facts/read-lives.ts'
+import { isScreenEvent } from '../analytics/facts/read-histories.ts'
 import { mark, markStored, markUnlocked, markViewers } from '../durable/marks/mark.ts'
 import type { Entry } from '../events/entry.ts'
 import type { EventInput, ItemError, ItemResult } from '../events/item.ts'

@@ -6,6 +6,7 @@ import { writeBeginnings } from '../users/beginning.ts'
 import { beginningsOf } from './beginnings.ts'
 import { storeDerived } from './derive.ts'
 import { emit } from './emit.ts'
+import { pendingInSteps } from './pending-events.ts'
 import { noticesOf } from './store-events.ts'
 import { subscriptionsInSteps } from './subscriptions/lineages.ts'
 import { postedFacts } from './subscriptions/posted.ts'
@@ -13,7 +14,6 @@ import { settleOwners } from './subscriptions/posted-owners.ts'
 import { recordedPurchases } from './subscriptions/recorded.ts'
 import { recount } from './subscriptions/recount.ts'
 import { storeSubscriptions } from './subscriptions/store.ts'
-import { untoldInSteps } from './untold.ts'
 
 /**
  * Computes and writes everything that follows from the users' facts: the access of each purchase, subscriptions, status, sums, the next
@@ -30,7 +30,7 @@ export async function refold(tx: Tx, environment: Environment, users: string[], 
   const { now, offset } = rows[0]!
   const purchases = await recordedPurchases(tx, environment, users)
   const subscriptions = await stepwise(subscriptionsInSteps(purchases, await postedFacts(tx, environment, users)))
-  const emissions = await stepwise(untoldInSteps(purchases, subscriptions, await noticesOf(tx, purchases), now))
+  const emissions = await stepwise(pendingInSteps(purchases, subscriptions, await noticesOf(tx, purchases), now))
   // The next due time of a subscription must not count what is told here.
   for (const { purchase, told } of emissions) purchase.emitted.push(told)
   await storeDerived(tx, purchases, emissions)

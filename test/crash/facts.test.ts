@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import { foldUsers } from '../../domain/analytics/facts/fold-users.ts'
-import { readLives } from '../../domain/analytics/facts/read-lives.ts'
+import { readHistories } from '../../domain/analytics/facts/read-histories.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
 import { type CrashFixture, crashFixture } from '../harness/crash-fixture.ts'
@@ -38,7 +38,7 @@ async function differencesFromScratch(pool: Pool): Promise<number> {
       'select environment, array_agg(no) as numbers from users group by environment',
     )
     for (const { environment, numbers } of rows)
-      expect(await foldUsers(tx, environment, numbers, await readLives(tx, environment, numbers))).toEqual([])
+      expect(await foldUsers(tx, environment, numbers, await readHistories(tx, environment, numbers))).toEqual([])
     let differences = 0
     for (const table of ['user_facts', 'transaction_facts', 'subscription_changes'])
       for (const [one, other] of [

@@ -1,10 +1,10 @@
 // What a recording computes over the whole of a lineage lets the process do something else in between, however long the lineage is.
 import { expect, test } from 'vitest'
 import { type Stepwise, stepwise, withoutPauses } from '../../domain/kernel/in-steps.ts'
+import { pendingInSteps } from '../../domain/purchases/pending-events.ts'
 import { derivedColumns, derivedInSteps } from '../../domain/purchases/subscriptions/derived.ts'
 import { subscriptionsOf } from '../../domain/purchases/subscriptions/lineages.ts'
 import type { PurchaseRow } from '../../domain/purchases/subscriptions/purchase.ts'
-import { untoldInSteps } from '../../domain/purchases/untold.ts'
 
 const HOUR_MS = 3_600_000
 const hour = (n: number) => `${new Date(n * HOUR_MS).toISOString().slice(0, 19)}Z`
@@ -33,7 +33,7 @@ const renewal = (n: number): PurchaseRow =>
 
 const lineageOf = (renewals: number): PurchaseRow[] => Array.from({ length: renewals }, (_, n) => renewal(n))
 const untold = (purchases: PurchaseRow[]) =>
-  untoldInSteps(purchases, subscriptionsOf(purchases, []), [], Date.parse(hour(purchases.length + 1_000)))
+  pendingInSteps(purchases, subscriptionsOf(purchases, []), [], Date.parse(hour(purchases.length + 1_000)))
 
 /** How often a computation pauses, and its result. */
 async function pausesOf<R>(computation: Stepwise<R>): Promise<{ pauses: number; result: R }> {

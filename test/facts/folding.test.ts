@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { foldUsers } from '../../domain/analytics/facts/fold-users.ts'
-import { readLives } from '../../domain/analytics/facts/read-lives.ts'
+import { readHistories } from '../../domain/analytics/facts/read-histories.ts'
 import { dropTombstones } from '../../domain/analytics/facts/retention.ts'
 import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { foldBatch } from '../../domain/analytics/folding/fold-batch.ts'
@@ -116,7 +116,7 @@ test('what is equal is not written again, and a changed row leaves a tombstone',
   const no = await numberOf(user)
   const state = async () => (await api.pool.query('select seq from fact_state where environment = $1', [environment])).rows[0].seq
   const before = await state()
-  const again = () => transaction(api.pool, async tx => foldUsers(tx, environment, [no], await readLives(tx, environment, [no])))
+  const again = () => transaction(api.pool, async tx => foldUsers(tx, environment, [no], await readHistories(tx, environment, [no])))
   await again()
   expect(await state()).toBe(before)
   const [{ id }] = (await rowsOf('transaction_facts', no, 'id')) as [Row]
@@ -190,7 +190,7 @@ test('a mark beside a fold that has begun is not lost', async () => {
   await folding.query('select 1 from users where no = $1 for no key update', [no])
   const patched = api.call('PATCH', made.body.url, { body: { refunded_at: iso(3) } })
   await folding.query('delete from stale_users where user_no = $1', [no])
-  await foldUsers(folding, environment, [no], await readLives(folding, environment, [no]))
+  await foldUsers(folding, environment, [no], await readHistories(folding, environment, [no]))
   await folding.query('commit')
   folding.release()
   expect((await patched).status).toBe(200)

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { foldLife } from '../../domain/analytics/facts/fold.ts'
-import type { Life, PostedTransaction } from '../../domain/analytics/facts/life.ts'
+import { foldHistory } from '../../domain/analytics/facts/fold.ts'
+import type { PostedTransaction, UserHistory } from '../../domain/analytics/facts/user-history.ts'
 import { stepwise } from '../../domain/kernel/in-steps.ts'
 import { chain } from '../../domain/purchases/subscriptions/access-periods.ts'
 import type { FoldedPurchase } from '../../domain/purchases/subscriptions/folded-purchase.ts'
@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000
 const RENEWALS = 5_000
 
 /** A user with so many posted renewals. */
-function lifeOf(renewals: number): Life {
+function lifeOf(renewals: number): UserHistory {
   const place = { country: null, app_version: null, locale: null }
   const transactions = Array.from(
     { length: renewals },
@@ -40,7 +40,7 @@ test('while a long history is folded, the process does something else every 500 
     next = setImmediate(turn)
   }
   next = setImmediate(turn)
-  const { transactions, changes } = await foldLife(lifeOf(RENEWALS))
+  const { transactions, changes } = await foldHistory(lifeOf(RENEWALS))
   clearImmediate(next)
   expect([transactions.length, changes.length]).toEqual([RENEWALS, RENEWALS + 1])
   // In each of five parts: periods, their links, transactions, their rows, changes. The last step of a part may be the end of it.

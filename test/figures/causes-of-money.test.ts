@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { dropTombstones } from '../../domain/analytics/facts/retention.ts'
-import { removeUnusedWords } from '../../domain/analytics/facts/unused-words.ts'
+import { removeUnusedVocabulary } from '../../domain/analytics/facts/unused-vocabulary.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { storeRates } from './tell.ts'
 
@@ -86,7 +86,7 @@ test('erased facts have the rates of their own days, and their currency, althoug
   await erase('early')
   await api.pool.query('delete from fact_days')
   await dropTombstones(api.pool, 1_000)
-  await removeUnusedWords(api.pool, 1_000, null)
+  await removeUnusedVocabulary(api.pool, 1_000, null)
   expect(await explain()).toMatchObject({ value: 10, causes: [['erasure', 1, '-22']] })
 })
 

@@ -2,7 +2,7 @@ import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { dropTombstones } from '../../domain/analytics/facts/retention.ts'
-import { removeUnusedWords } from '../../domain/analytics/facts/unused-words.ts'
+import { removeUnusedVocabulary } from '../../domain/analytics/facts/unused-vocabulary.ts'
 import { type FactAccess, withFacts } from '../../domain/analytics/figures/open-source.ts'
 import { dollars, sellingIn } from './coins.ts'
 import { type Opened, settingWithReplicas } from './open-replicas.ts'
@@ -142,7 +142,7 @@ test('a word that only an erased user had is in no replica after the next questi
   await api.pool.query('delete from erased_facts')
   await api.pool.query('delete from fact_days')
   await dropTombstones(api.pool, 1_000)
-  expect(await removeUnusedWords(api.pool, 1_000, null)).toBe(1)
+  expect(await removeUnusedVocabulary(api.pool, 1_000, null)).toBe(1)
   const fresh = setting.open({ folder: join(setting.folder, 'fresh') })
   for (const opened of [one, fresh]) expect(await words(opened)).toEqual([['iOS|coins'], ['iOS|coins']])
   await sell(1, '10', undefined, 'rare')

@@ -29,7 +29,7 @@ import { integrationProbe } from '../../workflows/destinations/probe.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
-import { admitsOf, type StoresSetup, storeClients } from '../../workflows/stores/clients.ts'
+import { type StoresSetup, storeClients, verifiersOf } from '../../workflows/stores/clients.ts'
 import type { LaneCounts } from '../../workflows/stores/lane/lane-deps.ts'
 import { storeVerifiers } from '../../workflows/stores/verifiers.ts'
 import { type Client, client } from './client.ts'
@@ -223,7 +223,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: { ...storeVerifiers(pool, reached.stores), ...options.verifiers },
-    stores: options.stores ?? { admits: options.reachStores ? admitsOf(reached.stores) : {} },
+    stores: options.stores ?? { admits: options.reachStores ? verifiersOf(reached.stores) : {} },
     backtests: backtestTurns(),
     // The tests that race requests of one project need all of the connections.
     turns: requestTurns(options.requestsAtOnce ?? 50, options.longestWaitMs),

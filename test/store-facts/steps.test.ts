@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { changesOf } from '../../domain/analytics/facts/changes.ts'
-import type { Origin } from '../../domain/analytics/facts/life.ts'
 import { sourceOfPurchase } from '../../domain/analytics/facts/sources.ts'
+import type { Origin } from '../../domain/analytics/facts/user-history.ts'
 import { subscriptionsOf } from '../../domain/purchases/subscriptions/lineages.ts'
 import { at, iso, STORIES } from './stories.ts'
 import { lineageInMemory } from './telling.ts'

@@ -1,5 +1,6 @@
 import { withoutPauses } from '../../domain/kernel/in-steps.ts'
 import type { Emission } from '../../domain/purchases/emit.ts'
+import { pendingInSteps } from '../../domain/purchases/pending-events.ts'
 import { statedFactsOf } from '../../domain/purchases/purchase-facts.ts'
 import type { NoticeRow } from '../../domain/purchases/store-events.ts'
 import { foldLineage } from '../../domain/purchases/store-facts/fold.ts'
@@ -9,7 +10,6 @@ import type { PeriodStatement, RenewalStatement, Statement } from '../../domain/
 import { subscriptionsOf } from '../../domain/purchases/subscriptions/lineages.ts'
 import { LAST_MS } from '../../domain/purchases/subscriptions/period.ts'
 import type { PurchaseRow, Store } from '../../domain/purchases/subscriptions/purchase.ts'
-import { untoldInSteps } from '../../domain/purchases/untold.ts'
 
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
@@ -24,7 +24,7 @@ export function lineageInMemory({ isConnected, platform = 'app_store', wholeUnti
 
   function tell(now: number, notices: NoticeRow[] = []): void {
     const rows = [...purchases.values()].sort((a, b) => (a.purchased_at < b.purchased_at ? -1 : 1))
-    const events = withoutPauses(untoldInSteps(rows, subscriptionsOf(rows, []), notices, now))
+    const events = withoutPauses(pendingInSteps(rows, subscriptionsOf(rows, []), notices, now))
     for (const event of events) {
       event.purchase.emitted.push(event.told)
       if (event.refundTold !== undefined) event.purchase.refund_told = event.refundTold

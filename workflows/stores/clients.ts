@@ -57,7 +57,7 @@ export function storeClients({ outgoing, tokens, appleRoots, appleOnlineChecks, 
 }
 
 /** Who checks the notifications of each store. */
-export const admitsOf = ({ apple, google, stripe, paddle }: Stores): Record<StorePlatform, Admit> => ({
+export const verifiersOf = ({ apple, google, stripe, paddle }: Stores): Record<StorePlatform, Admit> => ({
   apple: apple.admit,
   google: google.admit,
   stripe: stripe.admit,

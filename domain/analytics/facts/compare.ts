@@ -4,7 +4,7 @@ import { flatMapInSteps, inSteps } from '../../kernel/in-steps.ts'
 import { addTexts, CHANGE_COLUMNS, type Column, contentOf, type Numbers, TRANSACTION_COLUMNS, USER_COLUMNS } from './columns.ts'
 import type { Facts } from './rows.ts'
 import { changeTable, type FactRow, type Stored, transactionTable, userTable } from './tables.ts'
-import { findWords } from './words.ts'
+import { findWords } from './vocabulary.ts'
 
 /** The facts of a user; null: the user is gone, and so are the facts. */
 export type FactsOfUser = { no: number; user: string; facts: Facts | null }

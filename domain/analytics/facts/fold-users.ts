@@ -3,22 +3,22 @@ import type { Environment } from '../../kernel/environment.ts'
 import { inSteps } from '../../kernel/in-steps.ts'
 import type { FactsOfUser } from './compare.ts'
 import { keepErased } from './erased.ts'
-import { foldLife } from './fold.ts'
-import type { Life } from './life.ts'
+import { foldHistory } from './fold.ts'
+import type { UserHistory } from './user-history.ts'
 import { lockFactState, writeFacts } from './write.ts'
 
 /** Users whose facts cannot be computed, each with the reason. */
 export type Unfoldable = { no: number; error: string }
 
 /** The facts of the users that can be folded. The others keep the facts that they have. */
-export async function foldLives(lives: Life[]): Promise<{ folded: FactsOfUser[]; failed: Unfoldable[] }> {
+export async function foldHistories(lives: UserHistory[]): Promise<{ folded: FactsOfUser[]; failed: Unfoldable[] }> {
   const folded: FactsOfUser[] = []
   const failed: Unfoldable[] = []
   const step = inSteps()
   for (const life of lives) {
     const { no, id } = life.user
     try {
-      folded.push({ no, user: id, facts: await foldLife(life) })
+      folded.push({ no, user: id, facts: await foldHistory(life) })
     } catch (error) {
       failed.push({ no, error: error instanceof Error ? error.message : String(error) })
     }
@@ -48,10 +48,10 @@ export async function foldUsers(
   tx: Tx,
   environment: Environment,
   numbers: number[],
-  lives: Life[],
+  lives: UserHistory[],
   storing: Promise<Unfoldable[]> = Promise.resolve([]),
 ): Promise<Unfoldable[]> {
-  const [unstored, { folded, failed: unfolded }] = await Promise.all([storing, foldLives(lives)])
+  const [unstored, { folded, failed: unfolded }] = await Promise.all([storing, foldHistories(lives)])
   const failed = [...new Map([...unstored, ...unfolded].map(one => [one.no, one])).values()]
   const known = new Set(lives.map(({ user }) => user.no))
   const gone = numbers.filter(no => !known.has(no)).map((no): FactsOfUser => ({ no, user: '', facts: null }))

@@ -2,12 +2,12 @@ import { flatMapInSteps } from '../../kernel/in-steps.ts'
 import type { Subscription } from '../../purchases/subscriptions/lineages.ts'
 import { type Anchors, anchorsOf, isPaid, relationsOf, type TransactionRelation } from './anchors.ts'
 import { changesOf } from './changes.ts'
-import { type Life, type Origin, subscriptionsOfLife } from './life.ts'
 import { furtherParts, statedParts } from './refunds.ts'
 import type { Attribution, Facts, SubscriptionChange, TransactionFact, UserFact } from './rows.ts'
 import { screensOf } from './screens.ts'
 import { dayOf, type Sources, seconds, sourcesOf } from './sources.ts'
 import { type Transaction, transactionsOf } from './transactions.ts'
+import { type Origin, subscriptionsOfHistory, type UserHistory } from './user-history.ts'
 
 const RANK = { trial: 0, start: 1, conversion: 1, renewal: 2, one_time: 3 }
 /** By time, then by what is stated: the order in which facts arrived must not matter. */
@@ -19,9 +19,9 @@ const keyOf = ({ source }: Transaction) =>
  * The facts of one user, from everything that is known of the user. Access, status and figures share the same state machine
  * (`domain/subscriptions`). A change of these rules raises FOLD_VERSION. Throws a RangeError for an amount that no fact can hold.
  */
-export async function foldLife(life: Life): Promise<Facts> {
+export async function foldHistory(life: UserHistory): Promise<Facts> {
   const { user } = life
-  const subscriptions = await subscriptionsOfLife(life)
+  const subscriptions = await subscriptionsOfHistory(life)
   const sources = sourcesOf(life)
   const transactions = (await transactionsOf(life, subscriptions, sources)).sort(inOrder)
   const anchors = anchorsOf(user.created, transactions)

@@ -1,8 +1,8 @@
 import type { FoldedPurchase } from '../../purchases/subscriptions/folded-purchase.ts'
 import { recordedAt } from '../../purchases/subscriptions/purchase.ts'
 import { refundPartsOf } from '../../purchases/subscriptions/refund-parts.ts'
-import type { PostedTransaction } from './life.ts'
 import { millionths, type Source } from './sources.ts'
+import type { PostedTransaction } from './user-history.ts'
 
 /** Money that went back of a transaction, or was taken back again (negative), in millionths; times in ms. */
 export type Refund = { at: number; amount: bigint; recorded: number; event: string | null }

@@ -1,5 +1,5 @@
-import type { ScreenSeen } from './life.ts'
 import type { Transaction } from './transactions.ts'
+import type { ScreenSeen } from './user-history.ts'
 
 /** How long after an impression or view a transaction belongs to its screen. */
 const SCREEN_MS = 86_400_000

@@ -4,8 +4,8 @@ import type { FoldedPurchase } from '../../purchases/subscriptions/folded-purcha
 import type { KnownPeriod } from '../../purchases/subscriptions/lineages.ts'
 import type { PostedFact } from '../../purchases/subscriptions/posted.ts'
 import { recordedAt, TARGET_PLATFORM } from '../../purchases/subscriptions/purchase.ts'
-import type { Life, Origin, PostedTransaction } from './life.ts'
 import type { Place } from './rows.ts'
+import type { Origin, PostedTransaction, UserHistory } from './user-history.ts'
 
 export const seconds = (ms: number): number => Math.floor(ms / 1000)
 const DAY_MS = 86_400_000
@@ -106,7 +106,7 @@ export type Sources = {
   eventOf: (fact: PostedFact) => PostedTransaction
 }
 
-export function sourcesOf({ user, transactions }: Pick<Life, 'user' | 'transactions'>): Sources {
+export function sourcesOf({ user, transactions }: Pick<UserHistory, 'user' | 'transactions'>): Sources {
   const events = new Map(transactions.map(event => [event.id, event]))
   const sources = new Map<FoldedPurchase | PostedTransaction, Source>()
   function once<T extends FoldedPurchase | PostedTransaction>(of: T, compute: (of: T) => Source): Source {

@@ -4,10 +4,10 @@ import { type Link, runsOf } from '../../purchases/subscriptions/access-periods.
 import type { FoldedPurchase } from '../../purchases/subscriptions/folded-purchase.ts'
 import type { KnownPeriod, Subscription } from '../../purchases/subscriptions/lineages.ts'
 import { DAY_MS, LAST_MS } from '../../purchases/subscriptions/period.ts'
-import type { Life, PostedTransaction } from './life.ts'
 import { creditsOfPurchase, type Refund, refundsOfEvents, refundsOfPurchase } from './refunds.ts'
 import type { TransactionKind } from './rows.ts'
 import { type Source, type Sources, sourceOfEvent } from './sources.ts'
+import type { PostedTransaction, UserHistory } from './user-history.ts'
 
 type Run = Link<KnownPeriod>[]
 
@@ -120,7 +120,7 @@ const keyOf = ({ platform, transaction }: PostedTransaction) => (transaction ===
  * transaction is known.
  */
 export async function transactionsOf(
-  { user, purchases, transactions: events }: Life,
+  { user, purchases, transactions: events }: UserHistory,
   subscriptions: Subscription[],
   sources: Sources,
 ): Promise<Transaction[]> {

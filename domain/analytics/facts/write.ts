@@ -3,7 +3,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { differingUsers, type FactsOfUser, loadBeside } from './compare.ts'
 import { isUsualLength } from './lengths.ts'
 import { changeTable, type Stored, transactionTable, userTable } from './tables.ts'
-import { addWords, findWords } from './words.ts'
+import { addWords, findWords } from './vocabulary.ts'
 
 /** Lengths other than the usual ones: readers need all that occur before they read. They stay. */
 async function addLengths(tx: Tx, environment: Environment, all: FactsOfUser[]): Promise<void> {

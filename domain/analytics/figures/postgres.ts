@@ -3,9 +3,9 @@ import pg from 'pg'
 import { type Pool, STATEMENT_TIMEOUT_MS, type Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { Refusal } from '../../kernel/refusal.ts'
-import { momentOf } from './moment.ts'
-import { changesStateSql, movesSql } from './moves.ts'
-import { soldAsSql } from './sold-as.ts'
+import { changesStateSql, movementsSql } from './movements.ts'
+import { pointInTimeOf } from './point-in-time.ts'
+import { saleAttributionSql } from './sale-attribution.ts'
 import type { Dialect, FactSource, FigureColumn, FigureRelation, FigureRow, FigureStatement } from './source.ts'
 
 const { BOOL, INT2, INT4, INT8, NUMERIC } = pg.types.builtins
@@ -65,9 +65,9 @@ function dialectOf(environment: Environment, generation: number): Dialect {
     wide: expression => `(${expression})::numeric`,
     sum: expression => `sum(${expression})`,
     small: expression => expression,
-    moves: movesSql,
+    moves: movementsSql,
     changesState: changesStateSql,
-    soldAs: soldAsSql,
+    soldAs: saleAttributionSql,
     sincePaid: row => `(${row}.happened - ${row}.paid_before)`,
   }
 }
@@ -138,7 +138,7 @@ export async function onPostgres<T>(
   let broken: Error | undefined
   try {
     await tx.query('begin isolation level repeatable read read only')
-    const { generation, foldVersion, asOf } = await momentOf(tx, environment)
+    const { generation, foldVersion, asOf } = await pointInTimeOf(tx, environment)
     return await work(sourceOf({ tx, environment, generation, foldVersion, asOf, deadline }))
   } finally {
     await tx.query('rollback').catch((error: Error) => {

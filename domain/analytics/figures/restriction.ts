@@ -1,7 +1,7 @@
 import type { Db } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { type AttributeCode, attributeOf, isColumn, UNKNOWN } from './attributes.ts'
-import type { ProductWords } from './product-words.ts'
+import type { ProductVocabulary } from './product-vocabulary.ts'
 import type { Filters } from './question.ts'
 import type { FactSource, FigureRelation } from './source.ts'
 import { inSet, loadUserSets } from './user-sets.ts'
@@ -26,7 +26,7 @@ const NO_WORD = 0
 export function numbersOfValues(
   code: AttributeCode,
   values: readonly string[],
-  { products, numbers }: { products: ProductWords; numbers: ReadonlyMap<string, number> },
+  { products, numbers }: { products: ProductVocabulary; numbers: ReadonlyMap<string, number> },
 ): number[] {
   const known =
     code === 'product_id'
@@ -37,7 +37,7 @@ export function numbersOfValues(
 
 /** `scanning`: a pool whose statements may read all users of the environment. */
 export async function loadRestriction(
-  { source, scanning, products }: { source: FactSource; scanning: Db; products: ProductWords },
+  { source, scanning, products }: { source: FactSource; scanning: Db; products: ProductVocabulary },
   environment: Environment,
   filters: Filters,
 ): Promise<Restriction> {

@@ -4,8 +4,8 @@ import { FOLD_VERSION, mark, markGone } from '../../durable/marks/mark.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { lockUsers } from '../../users/user.ts'
 import { differingUsers, loadBeside } from '../facts/compare.ts'
-import { foldLives, generationsOf } from '../facts/fold-users.ts'
-import { readLives } from '../facts/read-lives.ts'
+import { foldHistories, generationsOf } from '../facts/fold-users.ts'
+import { readHistories } from '../facts/read-histories.ts'
 import { FACT_TABLES } from '../facts/tables.ts'
 
 // What a look costs, for 200 users: 200 rows of users by the index users_by_no to draw them, and up to 600 index entries to leave some out; then,
@@ -59,12 +59,12 @@ type Compared = { compared: number; drifted: Drifted[] }
 async function compareAnew(tx: Tx, environment: Environment, numbers: number[]): Promise<Compared> {
   const { rows } = await tx.query<{ no: number }>({ name: 'comparable-users', text: COMPARABLE, values: [environment, numbers] })
   if (rows.length === 0) return { compared: 0, drifted: [] }
-  const lives = await readLives(
+  const lives = await readHistories(
     tx,
     environment,
     rows.map(({ no }) => no),
   )
-  const { folded, failed } = await foldLives(lives)
+  const { folded, failed } = await foldHistories(lives)
   const { generation } = await generationsOf(tx, environment)
   const { compare } = await loadBeside(tx, environment, generation, folded)
   // A user who cannot be folded and is not set aside has facts that no fold has written.

@@ -4,7 +4,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { settleOwners } from '../../purchases/subscriptions/posted-owners.ts'
 import { lockUsers } from '../../users/user.ts'
 import { foldUsers, type Unfoldable } from '../facts/fold-users.ts'
-import { readLives } from '../facts/read-lives.ts'
+import { readHistories } from '../facts/read-histories.ts'
 import { storeCustomers } from './store-customers.ts'
 
 /** Users of one transaction. */
@@ -95,7 +95,7 @@ async function foldNumbers(
   const unmark = { name: 'unmark-users', text: UNMARK, values: [environment, locked] }
   const { rows: unmarked } = await tx.query<{ no: number; sums: boolean }>(unmark)
   const stored = new Set(unmarked.flatMap(({ no, sums }) => (sums ? [no] : [])))
-  const lives = await readLives(tx, environment, locked)
+  const lives = await readHistories(tx, environment, locked)
   const storing = storeCustomers(
     tx,
     environment,

@@ -5,8 +5,8 @@ import { FOLD_VERSION, markStored } from '../../durable/marks/mark.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { settleOwners } from '../../purchases/subscriptions/posted-owners.ts'
 import { lockUsers } from '../../users/user.ts'
-import { foldLives } from '../facts/fold-users.ts'
-import { readLives } from '../facts/read-lives.ts'
+import { foldHistories } from '../facts/fold-users.ts'
+import { readHistories } from '../facts/read-histories.ts'
 import { FACT_TABLES } from '../facts/tables.ts'
 import { writeFacts } from '../facts/write.ts'
 import { compareGenerations, type TableDifference } from './compare-generations.ts'
@@ -63,7 +63,7 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
   await lockUsers(tx, environment, [], ids)
   // Versions before 10 counted events of one lineage for each user with whom they were posted.
   await settleOwners(tx, environment, ids)
-  const lives = await readLives(tx, environment, numbers)
+  const lives = await readHistories(tx, environment, numbers)
   // Versions before 9 left posted refunds of recorded purchases out of access and sums as well, which are stored when the user is folded next.
   const refunded = lives.filter(({ purchases }) => purchases.some(({ posted_back }) => posted_back.length > 0))
   await markStored(
@@ -71,7 +71,7 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
     environment,
     refunded.map(({ user }) => user.id),
   )
-  const { folded, failed } = await foldLives(lives)
+  const { folded, failed } = await foldHistories(lives)
   await writeFacts(tx, environment, state.building, folded)
   // One user who cannot be folded must not keep the others at the rules of an earlier version. The user's former facts stay until a fold succeeds.
   if (failed.length > 0) {

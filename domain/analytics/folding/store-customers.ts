@@ -5,7 +5,7 @@ import { storeAccess } from '../../purchases/subscriptions/derived.ts'
 import type { Subscription } from '../../purchases/subscriptions/lineages.ts'
 import { recount } from '../../purchases/subscriptions/recount.ts'
 import { storeSubscriptions } from '../../purchases/subscriptions/store.ts'
-import { type Life, subscriptionsOfLife } from '../facts/life.ts'
+import { subscriptionsOfHistory, type UserHistory } from '../facts/user-history.ts'
 
 type Failed = { no: number; error: string }
 
@@ -13,7 +13,7 @@ type Failed = { no: number; error: string }
  * Stores what follows from all facts of the users: subscriptions with the next change of each, status, sums, access after posted refunds. Users whose subscriptions cannot be
  * computed keep what they have and are returned. The users' rows are locked.
  */
-export async function storeCustomers(tx: Tx, environment: Environment, lives: Life[]): Promise<Failed[]> {
+export async function storeCustomers(tx: Tx, environment: Environment, lives: UserHistory[]): Promise<Failed[]> {
   if (lives.length === 0) return []
   const { rows } = await tx.query<{ now: number }>('select (extract(epoch from environment_now($1)) * 1000)::float8 as now', [environment])
   const users: string[] = []
@@ -23,7 +23,7 @@ export async function storeCustomers(tx: Tx, environment: Environment, lives: Li
   for (const life of lives) {
     const { user } = life
     try {
-      subscriptions.push(...(await subscriptionsOfLife(life)))
+      subscriptions.push(...(await subscriptionsOfHistory(life)))
       users.push(user.id)
     } catch (error) {
       failed.push({ no: user.no, error: error instanceof Error ? error.message : String(error) })

@@ -1,7 +1,7 @@
 import type { Pool } from '../../../store/connect.ts'
 import { dropOldCauses } from '../../analytics/facts/erased.ts'
 import { dropOldGenerations, dropTombstones } from '../../analytics/facts/retention.ts'
-import { removeUnusedWords } from '../../analytics/facts/unused-words.ts'
+import { removeUnusedVocabulary } from '../../analytics/facts/unused-vocabulary.ts'
 import { dropOldAutomationRuns, dropOldVersions } from '../../automations/automation-runs/retention.ts'
 import { dropOldRuns } from '../../durable/jobs/workflow-run.ts'
 import { compactLedger } from '../../durable/ledger-history/compact.ts'
@@ -40,7 +40,7 @@ const RETENTION: readonly Retention[] = [
   { kind: 'pendingScreens', drop: dropExpiredScreens },
   { kind: 'ledgerCounts', drop: compactLedger },
   // Before the tombstones go by which unused words are noticed.
-  { kind: 'words', isRealTime: true, drop: removeUnusedWords },
+  { kind: 'words', isRealTime: true, drop: removeUnusedVocabulary },
   { kind: 'tombstones', isRealTime: true, drop: dropTombstones },
   { kind: 'factGenerations', isRealTime: true, drop: dropOldGenerations },
   { kind: 'causes', drop: dropOldCauses },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { admitAppleNotification } from '../../../workflows/stores/apple/admit.ts'
 import { judgedChains } from '../../../workflows/stores/apple/judged-chains.ts'
+import { verifyAppleNotification } from '../../../workflows/stores/apple/verify.ts'
 import { type AppleChain, appleChain, type ChainFaults } from '../../harness/stores/apple-chain.ts'
 import { type AppleFixture, appleFixture, appleSettings, arrivalOf, NOW } from '../../harness/stores/apple-fixture.ts'
 import {
@@ -34,7 +34,7 @@ const admitPayload = (changes: Partial<NotificationContent>, settings = appleSet
 /** Admits under the root of another chain a notification that is signed with it. */
 function admitUnder(other: AppleChain, content: NotificationContent) {
   const rules = { roots: [other.root], onlineChecks: false, chains: judgedChains(false), now: () => NOW }
-  return admitAppleNotification(rules, arrivalOf(appleNotification(other, content).body), appleSettings())
+  return verifyAppleNotification(rules, arrivalOf(appleNotification(other, content).body), appleSettings())
 }
 
 test('an authentic notification is accepted, with its lineage as lane', async () => {

@@ -1,8 +1,8 @@
 import { type KeyObject, X509Certificate } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { admitAppleNotification } from '../../../workflows/stores/apple/admit.ts'
 import { type JudgedChains, judgedChains } from '../../../workflows/stores/apple/judged-chains.ts'
 import { AppleSignatures, isUndecided, type SignatureRules } from '../../../workflows/stores/apple/signed-data.ts'
+import { verifyAppleNotification } from '../../../workflows/stores/apple/verify.ts'
 import { appleChain } from '../../harness/stores/apple-chain.ts'
 import { appleSettings, arrivalOf, NOW } from '../../harness/stores/apple-fixture.ts'
 import { appleJws, appleNotification, BUNDLE } from '../../harness/stores/apple-jws.ts'
@@ -124,7 +124,7 @@ describe('the bounds', () => {
     const rules = rulesOf(judgedChains(false, () => 0))
     for (let i = 0; i < 100; i++) await rules.chains.of(certificates(i), async () => judgement)
     const { body } = appleNotification(chain, { type: 'SUBSCRIBED', at: NOW })
-    expect(await admitAppleNotification(rules, arrivalOf(body), appleSettings())).toEqual({
+    expect(await verifyAppleNotification(rules, arrivalOf(body), appleSettings())).toEqual({
       is: 'unavailable',
       reason: 'certificates_undecided',
     })
@@ -134,5 +134,5 @@ describe('the bounds', () => {
 test('with online checks, certificates that name no server to ask are refused', async () => {
   const rules = rulesOf(judgedChains(true), true)
   const { body } = appleNotification(chain, { type: 'SUBSCRIBED', at: NOW })
-  expect(await admitAppleNotification(rules, arrivalOf(body), appleSettings())).toEqual({ is: 'unauthorized' })
+  expect(await verifyAppleNotification(rules, arrivalOf(body), appleSettings())).toEqual({ is: 'unauthorized' })
 })

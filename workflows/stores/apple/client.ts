@@ -1,5 +1,4 @@
 import type { Asking, StoreClient } from '../store-client.ts'
-import { admitAppleNotification } from './admit.ts'
 import type { AppleAnswer, AppleDeps } from './app-store-api.ts'
 import { checkAppleApi } from './check.ts'
 import { confirmAppleClaim } from './confirm-claim.ts'
@@ -9,6 +8,7 @@ import { type AppleHistoryPage, type AppleHistoryRange, appleNotificationHistory
 import { readAppleNotification } from './read-notification.ts'
 import { refreshAppleLineage } from './refresh-lineage.ts'
 import { appleTestAttempts, requestAppleTest } from './test-notification.ts'
+import { verifyAppleNotification } from './verify.ts'
 
 export type AppStore = StoreClient & {
   /** For sweeps: a page of the notifications that Apple attempted to post. */
@@ -28,7 +28,7 @@ export type AppStoreSetup = Omit<AppleDeps, 'rules'> & { roots: readonly Buffer[
 export function appStore({ roots, onlineChecks, now = Date.now, ...setup }: AppStoreSetup): AppStore {
   const deps: AppleDeps = { ...setup, rules: { roots, onlineChecks, chains: judgedChains(onlineChecks), now } }
   return {
-    admit: (arrival, settings) => admitAppleNotification(deps.rules, arrival, settings),
+    admit: (arrival, settings) => verifyAppleNotification(deps.rules, arrival, settings),
     read: (notification, settings) => readAppleNotification(deps.rules, notification, settings),
     refresh: (lane, asking) => refreshAppleLineage(deps, lane, asking),
     confirm: (claim, asking) => confirmAppleClaim(deps, claim, asking),

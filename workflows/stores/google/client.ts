@@ -1,12 +1,12 @@
 import type { Asking, StoreClient, Swept } from '../store-client.ts'
 import { type Acknowledged, acknowledgePlay } from './acknowledge.ts'
-import { admitPush } from './admit.ts'
 import { googleCertificates } from './certificates.ts'
 import { checkPlayApi } from './check.ts'
 import { confirmPlay } from './confirm.ts'
 import type { PlayDeps } from './developer-api.ts'
 import { readPlayNotification } from './read-notification.ts'
 import { refreshLane } from './refresh.ts'
+import { verifyPush } from './verify.ts'
 import { voidedPurchases } from './voided-purchases.ts'
 
 export type GooglePlay = StoreClient & {
@@ -20,7 +20,7 @@ export type GooglePlay = StoreClient & {
 export function googlePlay(deps: PlayDeps): GooglePlay {
   const certificatesFor = googleCertificates(deps.outgoing, deps.certsUrl, deps.now)
   return {
-    admit: (arrival, settings) => admitPush(arrival, settings, certificatesFor, deps.now),
+    admit: (arrival, settings) => verifyPush(arrival, settings, certificatesFor, deps.now),
     read: async notification => readPlayNotification(notification),
     refresh: (lane, asking) => refreshLane(deps, lane, asking),
     confirm: (claim, asking) => confirmPlay(deps, claim, asking),

@@ -1,5 +1,4 @@
 import type { Asking, NoAnswer, StoreClient, Swept } from '../store-client.ts'
-import { admitPaddleEvent } from './admit.ts'
 import { type PaddleSubscriptionPage, type PaddleSubscriptionRange, paddleSubscriptions } from './all-subscriptions.ts'
 import { checkPaddleApi } from './check.ts'
 import { confirmPaddleClaim } from './confirm.ts'
@@ -7,6 +6,7 @@ import { paddleEvents } from './event-stream.ts'
 import { checkPaddleKey, type PaddleDeps } from './paddle-api.ts'
 import { readPaddleEvent } from './read-event.ts'
 import { refreshPaddleLane } from './refresh.ts'
+import { verifyPaddleEvent } from './verify.ts'
 
 export type PaddleBilling = StoreClient & {
   /** Whether the account of the environment accepts the project's key. */
@@ -20,7 +20,7 @@ export type PaddleBilling = StoreClient & {
 /** Paddle Billing: webhooks and the API, of the live and of the sandbox account. */
 export function paddleBilling(deps: PaddleDeps): PaddleBilling {
   return {
-    admit: admitPaddleEvent,
+    admit: verifyPaddleEvent,
     read: async notification => readPaddleEvent(notification),
     refresh: (lane, asking) => refreshPaddleLane(deps, lane, asking),
     confirm: (claim, asking) => confirmPaddleClaim(deps, claim, asking),

@@ -1,5 +1,4 @@
 import type { Asking, StoreClient, Swept } from '../store-client.ts'
-import { admitWebhook } from './admit.ts'
 import { allStripeSubscriptions, type FoundLanes } from './all-subscriptions.ts'
 import { checkStripeApi } from './check.ts'
 import { confirmStripeClaim } from './confirm.ts'
@@ -7,6 +6,7 @@ import { readStripeNotification } from './read-notification.ts'
 import { recentStripeEvents } from './recent-events.ts'
 import { refreshStripeLane } from './refresh.ts'
 import type { StripeDeps } from './session.ts'
+import { verifyStripeWebhook } from './verify.ts'
 
 export type StripeStore = StoreClient & {
   /** For sweeps: the events since a time in ms, by pages. */
@@ -18,7 +18,7 @@ export type StripeStore = StoreClient & {
 /** Stripe Billing: webhooks of snapshot events, and the API through Stripe's SDK. */
 export function stripeStore(deps: StripeDeps): StripeStore {
   return {
-    admit: (arrival, settings) => admitWebhook(arrival, settings, deps.now()),
+    admit: (arrival, settings) => verifyStripeWebhook(arrival, settings, deps.now()),
     read: async notification => readStripeNotification(notification),
     refresh: (lane, asking) => refreshStripeLane(deps, lane, asking),
     confirm: (claim, asking) => confirmStripeClaim(deps, claim, asking),

@@ -3,7 +3,7 @@ import type { ColumnAttribute } from '../attributes.ts'
 import type { ChartOf } from '../chart-table.ts'
 import { loadExchange } from '../factors.ts'
 import { type Answering, type FactAccess, withFacts } from '../open-source.ts'
-import { loadProductWords } from '../product-words.ts'
+import { loadProductVocabulary } from '../product-vocabulary.ts'
 import type { FigureQuestion } from '../question.ts'
 import { loadRestriction } from '../restriction.ts'
 import type { FactSource } from '../source.ts'
@@ -43,7 +43,7 @@ export async function scanContext(
   source: FactSource,
   question: Pick<FigureQuestion, 'currency' | 'rateDate' | 'now' | 'filters'>,
 ): Promise<ScanContext> {
-  const loading = loadProductWords(pool, environment)
+  const loading = loadProductVocabulary(pool, environment)
   // A failure is told where it is waited for.
   loading.catch(() => {})
   const exchange = await loadExchange(pool, source, question)

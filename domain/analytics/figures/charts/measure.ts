@@ -1,6 +1,6 @@
 import type { AttributeCode } from '../attributes.ts'
 import type { ChartCode } from '../chart-table.ts'
-import type { ProductWords } from '../product-words.ts'
+import type { ProductVocabulary } from '../product-vocabulary.ts'
 import { PER_UNIT, PER_UNIT_OF_PROCEEDS } from './money.ts'
 
 /** Rows of the facts with the sums that are taken of them. */
@@ -33,7 +33,7 @@ export type Measure = {
 }
 
 /** How many of a measure's terms make a unit. Monthly amounts have parts of a month, besides. */
-export const unitOf = ({ per, isMonthly }: Measure, { monthParts }: Pick<ProductWords, 'monthParts'>): bigint =>
+export const unitOf = ({ per, isMonthly }: Measure, { monthParts }: Pick<ProductVocabulary, 'monthParts'>): bigint =>
   isMonthly ? per * monthParts : per
 
 /** The terms of each scan, in order. */

@@ -2,7 +2,7 @@ import { type ProceedsRates, SHARE_PLACES } from '../../../events/money.ts'
 import { PLATFORMS, type Platform } from '../../../kernel/platform.ts'
 import { FACTOR_PLACES } from '../../../purchases/rates/factors.ts'
 import { type Exchange, factorKey, GIVEN_USD, hasFactor } from '../exchange.ts'
-import { SOLD_AS } from '../sold-as.ts'
+import { SALE_ATTRIBUTION } from '../sale-attribution.ts'
 import type { Dialect, FactSource } from '../source.ts'
 
 /** Amounts are millionths; a factor of exchange has 15 decimals. */
@@ -101,7 +101,7 @@ export async function sharesOf(source: FactSource, rates: ProceedsRates): Promis
 export function platformShareSql(row: string, { shares, dialect }: Pick<MoneySql, 'shares' | 'dialect'>): string {
   const cases = [...shares].map(
     ([platform, { recurring, loyal, oneTime }]) =>
-      `when ${platform} then case ${dialect.soldAs(row)} when ${SOLD_AS.oneTime} then ${oneTime} when ${SOLD_AS.loyal} then ${loyal} else ${recurring} end`,
+      `when ${platform} then case ${dialect.soldAs(row)} when ${SALE_ATTRIBUTION.oneTime} then ${oneTime} when ${SALE_ATTRIBUTION.loyal} then ${loyal} else ${recurring} end`,
   )
   return cases.length === 0 ? String(WHOLE_SHARE) : `case ${row}.platform ${cases.join(' ')} else ${WHOLE_SHARE} end`
 }
@@ -117,7 +117,7 @@ export function proceedsShare(row: string, money: MoneySql): Multiplier {
   const shareOf = (platform: number, sold: number): bigint => {
     const shares = money.shares.get(platform)
     if (!shares || sold === STATED) return WHOLE_SHARE
-    return sold === SOLD_AS.oneTime ? shares.oneTime : sold === SOLD_AS.loyal ? shares.loyal : shares.recurring
+    return sold === SALE_ATTRIBUTION.oneTime ? shares.oneTime : sold === SALE_ATTRIBUTION.loyal ? shares.loyal : shares.recurring
   }
   return {
     codes: [soldAs, `${row}.platform`],

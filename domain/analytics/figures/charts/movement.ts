@@ -1,5 +1,5 @@
 import { attributeOf, isColumn } from '../attributes.ts'
-import { MOVES } from '../moves.ts'
+import { MOVEMENTS } from '../movements.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
 import { converted, convertibleSql, type FactorPart, factorJoins, isLeftOut, type SideName } from './money.ts'
 import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
@@ -36,10 +36,10 @@ function changesSql(context: ScanContext, more: string[]): string {
   const own = source.dialect.moves('c')
   const [moves, isAny] = isDivided
     ? [
-        `case when ${isInside('b_', context)} then case when ${isInside('a_', context)} then ${own} else ${MOVES.loss} end else ${MOVES.gain} end`,
+        `case when ${isInside('b_', context)} then case when ${isInside('a_', context)} then ${own} else ${MOVEMENTS.loss} end else ${MOVEMENTS.gain} end`,
         SIDES.map(side => `(${isInside(side, context)})`).join(' or '),
       ]
-    : [own, [`${own} <> ${MOVES.none}`, ...conditionsOf(restriction, 'c.user_no', ofUser)].join(' and ')]
+    : [own, [`${own} <> ${MOVEMENTS.none}`, ...conditionsOf(restriction, 'c.user_no', ofUser)].join(' and ')]
   return `(select ${['c.happened', `${moves} as moves`, `${sidesDiffer(source.dialect)('c')} as differs`, ...columns, ...more].join(', ')}
     from ${source.dialect.tables.changes} c
     where ${counts('c', now)} and (${isAny}))`
@@ -49,7 +49,7 @@ function changesSql(context: ScanContext, more: string[]): string {
 const ofUser = columnIn(({ columns }) => (columns.oneSided ? `c.${columns.side}` : null))
 
 /** Whether the two sides of `m` differ in nothing but the day whose rate converts them. */
-export const IS_SAME_PRICE = `m.moves = ${MOVES.samePrice}`
+export const IS_SAME_PRICE = `m.moves = ${MOVEMENTS.samePrice}`
 
 const KINDS = [1, 2, 3, 4]
 const [NEW, EXPANSION, CONTRACTION, CHURN] = KINDS as [number, number, number, number]
@@ -60,8 +60,8 @@ function kindSql({ money, products }: ScanContext): string {
   const amount = (side: Side, other: Side) =>
     `(${sixteenthsOfSide('m', products, other)} * coalesce(${converted(convertibleSql('m', money, side), money, 'whole', side)}, 0))`
   const [after, before] = [amount('a_', 'b_'), amount('b_', 'a_')]
-  return `case m.moves when ${MOVES.gain} then ${NEW} when ${MOVES.loss} then ${CHURN}
-    when ${MOVES.samePrice} then case when fa_.factor > fb_.factor then ${EXPANSION} when fa_.factor < fb_.factor then ${CONTRACTION} else 0 end
+  return `case m.moves when ${MOVEMENTS.gain} then ${NEW} when ${MOVEMENTS.loss} then ${CHURN}
+    when ${MOVEMENTS.samePrice} then case when fa_.factor > fb_.factor then ${EXPANSION} when fa_.factor < fb_.factor then ${CONTRACTION} else 0 end
     else case when ${before} = 0 then ${NEW} when ${after} = 0 then ${CHURN} when ${after} > ${before} then ${EXPANSION}
       when ${after} < ${before} then ${CONTRACTION} else 0 end end`
 }
@@ -116,10 +116,10 @@ function movementParts(context: ScanContext, all: Scan): Scan[] {
     multipliers: [monthlyFactor('c', products, side)],
   })
   return [
-    oneSide('a_', MOVES.gain, NEW, ''),
-    oneSide('b_', MOVES.loss, CHURN, '-'),
-    { ...own, ...samePrice(context), from: `${changes} c${durationJoin('c', products, 'a_')}`, where: moved(MOVES.samePrice) },
-    { ...all, where: [`m.moves = ${MOVES.other}`] },
+    oneSide('a_', MOVEMENTS.gain, NEW, ''),
+    oneSide('b_', MOVEMENTS.loss, CHURN, '-'),
+    { ...own, ...samePrice(context), from: `${changes} c${durationJoin('c', products, 'a_')}`, where: moved(MOVEMENTS.samePrice) },
+    { ...all, where: [`m.moves = ${MOVEMENTS.other}`] },
   ]
 }
 

@@ -1,6 +1,6 @@
 import type { AttributeCode, ColumnAttribute } from '../attributes.ts'
 import { attributeOf, isColumn } from '../attributes.ts'
-import type { ProductWords } from '../product-words.ts'
+import type { ProductVocabulary } from '../product-vocabulary.ts'
 import type { Restriction } from '../restriction.ts'
 import type { FactSource, StandingSides } from '../source.ts'
 import type { FactorPart, MoneySql, Multiplier } from './money.ts'
@@ -13,7 +13,7 @@ import type { FactorPart, MoneySql, Multiplier } from './money.ts'
 export type ScanContext = {
   source: FactSource
   money: MoneySql
-  products: ProductWords
+  products: ProductVocabulary
   restriction: Restriction
   now: number
   standing?: StandingSides | null

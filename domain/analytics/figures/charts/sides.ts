@@ -1,7 +1,7 @@
 import { SIXTEENTHS_OF_A_MONTH, sixteenthsOf, sixteenthsSql } from '../../facts/lengths.ts'
 import { CHANGE_CAUSE } from '../../facts/rows.ts'
 import type { ColumnAttribute } from '../attributes.ts'
-import type { ProductWords } from '../product-words.ts'
+import type { ProductVocabulary } from '../product-vocabulary.ts'
 import type { Dialect, StandingSides } from '../source.ts'
 import type { Multiplier, SideName } from './money.ts'
 
@@ -39,20 +39,20 @@ export const sidesDiffer =
 /** The column of an attribute in a row of the sides. */
 export const sideColumn = (row: string, { columns }: ColumnAttribute): string => `${row}.${columns.side}`
 
-const hasDurations = ({ durations }: ProductWords): boolean => durations.columns[0]!.values.length > 0
+const hasDurations = ({ durations }: ProductVocabulary): boolean => durations.columns[0]!.values.length > 0
 
 /** Joins the duration that the product has now. */
-export const durationJoin = (row: string, products: ProductWords, side: SideName = ''): string =>
+export const durationJoin = (row: string, products: ProductVocabulary, side: SideName = ''): string =>
   hasDurations(products) ? ` left join ${products.durations.name} d${side} on d${side}.product = ${row}.${side}product` : ''
 
 /** SQL for how long the period is, in sixteenths of a day: as its product's duration, unless it is introductory; else by its own length. */
-export function sixteenthsOfSide(row: string, products: ProductWords, side: SideName = ''): string {
+export function sixteenthsOfSide(row: string, products: ProductVocabulary, side: SideName = ''): string {
   const own = sixteenthsSql(`${row}.${side}length`)
   return hasDurations(products) ? `coalesce(case when not ${row}.${side}is_intro then d${side}.sixteenths end, ${own})` : own
 }
 
 /** The factor of a month, in parts of a month: month ÷ length. */
-export function monthlyFactor(row: string, products: ProductWords, side: SideName = ''): Multiplier {
+export function monthlyFactor(row: string, products: ProductVocabulary, side: SideName = ''): Multiplier {
   const parts = products.monthParts * BigInt(SIXTEENTHS_OF_A_MONTH)
   const length = sixteenthsOfSide(row, products, side)
   const code = hasDurations(products) ? length : `${row}.${side}length`

@@ -1,7 +1,7 @@
 import { type Grid, intervalSql } from '../buckets.ts'
 import { type LeftOutMoney, namedMoney } from '../charts/unconverted.ts'
 import type { Exchange } from '../exchange.ts'
-import { SOLD_AS } from '../sold-as.ts'
+import { SALE_ATTRIBUTION } from '../sale-attribution.ts'
 import type { FactSource, FigureRow } from '../source.ts'
 import { anchored, type CohortKey, cohortKey, type Members, memberRows } from './members.ts'
 import type { PaidMoney } from './money.ts'
@@ -101,7 +101,7 @@ function paymentsOf(row: FigureRow, { members, mode, ages, money: { parts } }: P
     firstPaid: isByDays ? having(FIRST_OF_SUBSCRIPTION) : ofFirst(rows),
     open: number(row, 'open'),
     revenue,
-    recurring: number(row, 'sold_as') === SOLD_AS.oneTime ? 0n : revenue,
+    recurring: number(row, 'sold_as') === SALE_ATTRIBUTION.oneTime ? 0n : revenue,
   }
 }
 

@@ -2,7 +2,7 @@ import type { Environment } from '../../../kernel/environment.ts'
 import type { LeftOutMoney } from '../charts/unconverted.ts'
 import { loadExchange } from '../factors.ts'
 import { type FactAccess, withFacts } from '../open-source.ts'
-import { loadProductWords, NO_PRODUCTS } from '../product-words.ts'
+import { loadProductVocabulary, NO_PRODUCTS } from '../product-vocabulary.ts'
 import type { FactSource } from '../source.ts'
 import { type GroupByCohort, groupedMembers } from './group.ts'
 import { countByCohort, findMembers } from './members.ts'
@@ -19,7 +19,7 @@ export async function factReader(
   { segment, filters }: MembersAsked,
 ): Promise<FactReader> {
   const isOfProducts = segment?.code === 'product_id' || filters.has('product_id')
-  return { scanning, environment, source, products: isOfProducts ? await loadProductWords(pool, environment) : NO_PRODUCTS }
+  return { scanning, environment, source, products: isOfProducts ? await loadProductVocabulary(pool, environment) : NO_PRODUCTS }
 }
 
 /** The starts of the cohorts, and the periods by days. */

@@ -1,7 +1,7 @@
 import type { Db } from '../../../../store/connect.ts'
 import type { Environment } from '../../../kernel/environment.ts'
 import { type AttributeCode, type ColumnAttribute, labelOf, UNKNOWN } from '../attributes.ts'
-import type { ProductWords } from '../product-words.ts'
+import type { ProductVocabulary } from '../product-vocabulary.ts'
 import type { FactSource } from '../source.ts'
 
 // Attributes classify users: purchase attributes by the first trial or paid transaction, the others by it, too, where there is one, else by what
@@ -14,7 +14,7 @@ export function userValue({ columns: { user, cohort } }: ColumnAttribute, u: str
 }
 
 /** How a question about users reaches the facts. `scanning`: its statements may read all users of the environment. */
-export type FactReader = { scanning: Db; environment: Environment; source: FactSource; products: ProductWords }
+export type FactReader = { scanning: Db; environment: Environment; source: FactSource; products: ProductVocabulary }
 
 /** A value, or the rest of the values together, with the numbers that stand for it. */
 export type UserSegment = { code: string; label: string; numbers: number[] }

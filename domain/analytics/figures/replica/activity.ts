@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Db, Pool, Tx } from '../../../../store/connect.ts'
 import type { Environment } from '../../../kernel/environment.ts'
-import { momentOf } from '../moment.ts'
+import { pointInTimeOf } from '../point-in-time.ts'
 import { inSnapshot, loadRows } from './load-rows.ts'
 import { TABLES } from './tables.ts'
 
@@ -139,7 +139,7 @@ export function activityOf({ connection, schema, path, pool, environment }: Acti
 
   const copyLog = (own: DuckDBConnection, isUnwanted: () => boolean): Promise<LogCopy> =>
     inSnapshot(pool, async tx => {
-      const { asOf } = await momentOf(tx, environment)
+      const { asOf } = await pointInTimeOf(tx, environment)
       const made = { ends: await logEndsOf(tx, environment), settled: asOf - WHOLE_SECONDS }
       await bringLog(tx, own, new Map(), made, async () => {
         if (isUnwanted()) throw new Error('the replica is closed')

@@ -1,14 +1,14 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Pool, Tx } from '../../../../store/connect.ts'
 import type { Environment } from '../../../kernel/environment.ts'
-import { momentOf } from '../moment.ts'
+import { pointInTimeOf } from '../point-in-time.ts'
 import type { FactExtent } from '../source.ts'
 import { type Activity, type LogEnds, logEndsOf } from './activity.ts'
 import { digestOfFile, digestOfPostgres } from './digest.ts'
 import { widened } from './extent.ts'
 import { OutOfDate } from './failure.ts'
 import { inSnapshot, loadRows } from './load-rows.ts'
-import type { Standings } from './standings.ts'
+import type { StockSnapshots } from './stock-snapshots.ts'
 import { type ReplicaTable, replicaTables, selectedColumns, TABLES } from './tables.ts'
 
 /** What a file has: all facts of a generation up to `seq`. `asOf`: everything recorded before counts, in the time of the environment. */
@@ -25,7 +25,7 @@ export type PullTarget = {
   schema: string
   path: string
   environment: Environment
-  standings: Standings
+  snapshots: StockSnapshots
   activity: Activity
   kept: Kept
 }
@@ -40,7 +40,7 @@ export function pull(
   { known, verify, origin }: { known: FileContent | null; verify: boolean; origin: string },
 ): Promise<Content> {
   return inSnapshot(pool, async tx => {
-    const { generation, seq, pruned, foldVersion, asOf } = await momentOf(tx, target.environment)
+    const { generation, seq, pruned, foldVersion, asOf } = await pointInTimeOf(tx, target.environment)
     if (known && (known.generation !== generation || known.seq > seq || known.seq < pruned)) throw new OutOfDate('the file is too old')
     const content = { generation, seq, foldVersion, asOf }
     const ends = target.activity.phase() === 'kept' ? await logEndsOf(tx, target.environment) : null
@@ -78,7 +78,7 @@ async function apply(
 
 /** The rows of a table that were written since. A new file has them in the order of time: a window of time is then a few blocks of it. */
 async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: FileContent | null, content: Content): Promise<void> {
-  const { environment, connection, schema, path, standings, activity, kept } = target
+  const { environment, connection, schema, path, snapshots, activity, kept } = target
   const { name, key, columns, isTombstone, isUnderGeneration, order } = table
   const where = [`environment = ${environment}`, ...(isUnderGeneration ? [`generation = ${content.generation}`] : [])]
   const names = columns.map(column => column.name).join(', ')
@@ -98,7 +98,7 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Fil
   const rows = await loadRows(tx, { connection, beside: path, sql, into: incoming, columns: [...columns, arrived] })
   if (rows > 0) {
     kept.extent = await widened(connection, kept.extent, name, incoming)
-    if (name === TABLES.changes.name) await standings.dropBehind(await earliestOf(connection, `${schema}.${name}`, incoming))
+    if (name === TABLES.changes.name) await snapshots.dropBehind(await earliestOf(connection, `${schema}.${name}`, incoming))
     if (activity.phase() !== 'none') await activity.note(name, incoming)
     // A row of a user is written in place; other rows are never written again but as tombstones.
     const isInPlace = key === 'user_no'

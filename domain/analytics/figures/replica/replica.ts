@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 import type { Pool } from '../../../../store/connect.ts'
 import type { Environment } from '../../../kernel/environment.ts'
-import { momentOf } from '../moment.ts'
+import { pointInTimeOf } from '../point-in-time.ts'
 import type { FactSource } from '../source.ts'
 import { type Activity, activityOf, activityTable, dropActivity, logEndsOf } from './activity.ts'
 import { extentOfFile, NO_EXTENT } from './extent.ts'
@@ -11,7 +11,7 @@ import { Fallback, fallbackOf, OutOfDate } from './failure.ts'
 import { attach, originOf, type ReplicaFile, removeFile } from './file.ts'
 import { type Content, type FileContent, type Kept, pull } from './pull.ts'
 import { onReplica, type Session, type Snapshot } from './source.ts'
-import { dropStandings, type Standings, standingsOf } from './standings.ts'
+import { dropStockSnapshots, type StockSnapshots, stockSnapshotsOf } from './stock-snapshots.ts'
 
 /** A question that must have everything waits so long until a replica is up to date; then Postgres answers. */
 const LONG_PATIENCE_MS = 5_000
@@ -47,13 +47,13 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   const origin = await originOf(pool, environment)
   if (origin === null) throw new OutOfDate('the environment is gone')
   let file: ReplicaFile
-  let standings: Standings
+  let snapshots: StockSnapshots
   let activity: Activity
   const attached = async () => {
     file = await attach(connection, { folder, environment, origin })
-    await dropStandings(connection, file.schema)
+    await dropStockSnapshots(connection, file.schema)
     await dropActivity(connection, file.schema)
-    standings = standingsOf(connection, file.schema)
+    snapshots = stockSnapshotsOf(connection, file.schema)
     activity = activityOf({ connection, schema: file.schema, path: file.path, pool, environment })
   }
   /** `keep`: false removes the file, whether or not DuckDB still answers. */
@@ -71,7 +71,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   const bring = async (stored: FileContent | null, verify: boolean) => {
     const startedAt = performance.now()
     const before = content.seq
-    const target = { connection, schema: file.schema, path: file.path, environment, standings, activity, kept }
+    const target = { connection, schema: file.schema, path: file.path, environment, snapshots, activity, kept }
     content = await pull(pool, target, { known: stored, verify, origin })
     pulledAt = startedAt
     if (content.seq !== before) numbers = new Map()
@@ -126,7 +126,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
 
   /** Facts that were written since cost a pull, nothing new costs one look. */
   async function follow({ fresh }: Freshness): Promise<void> {
-    const { generation, seq, asOf } = await momentOf(pool, environment)
+    const { generation, seq, asOf } = await pointInTimeOf(pool, environment)
     if (generation !== content.generation) throw new OutOfDate('another generation')
     // A pull may have come in between.
     if (seq < content.seq) return
@@ -208,7 +208,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     let isWhole = false
     let isWanted = false
     const wants = (at: number) => {
-      standings.want(at)
+      snapshots.want(at)
       isWanted = true
     }
     try {
@@ -223,7 +223,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
       return answered
     } finally {
       // The next question has them; without them it only takes longer.
-      if (isWanted) void alone(() => standings.make()).catch(() => {})
+      if (isWanted) void alone(() => snapshots.make()).catch(() => {})
       asking.delete(session.connection)
       if (isWhole && idle.length < QUESTIONS_AT_ONCE) idle.push(session)
       else session.connection.closeSync()
@@ -234,12 +234,12 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   async function begin(own: DuckDBConnection): Promise<Snapshot> {
     try {
       // What is dropped or made meanwhile may be on one side of the snapshot or the other.
-      const before = standings.list()
+      const before = snapshots.list()
       await own.run('begin')
       const read = await own.runAndReadAll(`select seq, as_of from ${file.schema}.replica_state`)
       const [seq, asOf] = read.getRows()[0]!.map(Number)
-      const seen = standings.list().filter(one => before.includes(one))
-      const alike = { foldVersion: content.foldVersion, extent: kept.extent, standings: seen }
+      const seen = snapshots.list().filter(one => before.includes(one))
+      const alike = { foldVersion: content.foldVersion, extent: kept.extent, snapshots: seen }
       return seq === content.seq ? { ...alike, asOf: content.asOf, numbers } : { ...alike, asOf: asOf!, numbers: new Map() }
     } catch (error) {
       throw fallbackOf(error)

@@ -8,8 +8,8 @@ import { Refusal } from '../../../kernel/refusal.ts'
 import type { FactSource } from '../source.ts'
 import { type Engine, startEngine } from './engine.ts'
 import { Fallback, type FallbackReason, fallbackOf, isFatal, OutOfDate } from './failure.ts'
-import { isWorthAReplica } from './is-worth.ts'
 import { type Freshness, openReplica, QUESTIONS_AT_ONCE, type Replica } from './replica.ts'
+import { isWorthAReplica } from './replica-policy.ts'
 
 /**
  * `from`: environments with so many facts have a replica. `memory`: for DuckDB, as 384MB. `patienceMs`: a question waits so long for a replica that is

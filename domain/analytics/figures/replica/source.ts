@@ -3,7 +3,7 @@ import { Refusal } from '../../../kernel/refusal.ts'
 import type { Grid } from '../buckets.ts'
 import type { Dialect, FactExtent, FactSource, FigureColumns, FigureRelation, FigureRow, FigureStatement, Value } from '../source.ts'
 import { Fallback, fallbackOf } from './failure.ts'
-import { type KeptStanding, standingTime } from './standings.ts'
+import { type KeptSnapshot, snapshotTime } from './stock-snapshots.ts'
 import { TABLES } from './tables.ts'
 
 const DAY = 86_400
@@ -97,13 +97,13 @@ function rowsOf(read: DuckDBResultReader): FigureRow[] {
 /** A connection, with the relations that it has as temporary tables. */
 export type Session = { connection: DuckDBConnection; relations: Map<string, FigureRelation> }
 
-/** What is known of the transaction that is open: `numbers` of words, as far as they were asked for; the standings that it sees. */
+/** What is known of the transaction that is open: `numbers` of words, as far as they were asked for; the snapshots that it sees. */
 export type Snapshot = {
   asOf: number
   foldVersion: number
   extent: FactExtent
   numbers: Map<string, number>
-  standings: readonly KeptStanding[]
+  snapshots: readonly KeptSnapshot[]
 }
 
 /** The times at which users were active, as a table. Those up to `settled` are the first and the last of each UTC day. */
@@ -118,7 +118,7 @@ const isKnownByDays = ({ starts, end }: Grid, now: number, settled: number): boo
 
 /**
  * The facts of a replica as they are in the transaction that is open on the connection. `deadline`: by performance.now(). `want`: called with
- * the time of standings that are missing.
+ * the time of snapshots that are missing.
  */
 export async function onReplica(
   { connection, relations }: Session,
@@ -129,7 +129,7 @@ export async function onReplica(
     extent,
     deadline,
     numbers,
-    standings,
+    snapshots,
     want,
     times,
   }: Snapshot & { schema: string; deadline: number; want: (at: number) => void; times: KeptTimes | null },
@@ -177,9 +177,9 @@ export async function onReplica(
       return { table: times.table, isChained: true }
     },
     standing(at, now) {
-      const month = standingTime(at, now)
+      const month = snapshotTime(at, now)
       if (month === null) return null
-      const found = standings.find(one => one.at === month && one.countsFrom <= now)
+      const found = snapshots.find(one => one.at === month && one.countsFrom <= now)
       if (!found) want(month)
       return found ?? null
     },

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS } from '../../facts/columns.ts'
-import { changesStateSql, movesSql } from '../moves.ts'
-import { soldAsSql } from '../sold-as.ts'
+import { changesStateSql, movementsSql } from '../movements.ts'
+import { saleAttributionSql } from '../sale-attribution.ts'
 
 const TYPES: Record<string, string> = { bigint: 'BIGINT', int: 'INTEGER', smallint: 'SMALLINT', boolean: 'BOOLEAN', text: 'VARCHAR' }
 
@@ -62,7 +62,7 @@ export const TABLES = {
       ID,
       USER_NO,
       ...columnsOf(TRANSACTION_COLUMNS),
-      { name: 'sold_as', type: 'TINYINT', sql: soldAsSql('f') },
+      { name: 'sold_as', type: 'TINYINT', sql: saleAttributionSql('f') },
       // A payment soon after another one of the same user is rare: a scan that asks for these reads little else.
       { name: 'since_paid', type: 'BIGINT', sql: 'f.happened - f.paid_before' },
     ],
@@ -78,7 +78,7 @@ export const TABLES = {
       ID,
       USER_NO,
       ...columnsOf(CHANGE_COLUMNS),
-      { name: 'moves', type: 'TINYINT', sql: movesSql('f') },
+      { name: 'moves', type: 'TINYINT', sql: movementsSql('f') },
       { name: 'changes_state', type: 'BOOLEAN', sql: changesStateSql('f') },
     ],
     isTombstone: 'cause is null',

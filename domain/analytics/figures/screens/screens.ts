@@ -5,8 +5,8 @@ import type { LeftOutMoney } from '../charts/unconverted.ts'
 import type { FactAccess } from '../open-source.ts'
 import type { FigureQuestion } from '../question.ts'
 import { addedKpi, type ScreenKpi, shareKpi } from './kpi.ts'
+import { salesOfScreens } from './sales.ts'
 import { seenScreens } from './seen.ts'
-import { soldByScreens } from './sold.ts'
 
 export type ScreenFigures<Code extends string> = { kpis: Record<Code, ScreenKpi>; unconverted: LeftOutMoney[]; behind: number }
 
@@ -19,7 +19,7 @@ export async function screensOverview(
   question: FigureQuestion,
 ): Promise<ScreenFigures<OverviewCode>> {
   const frame = frameOf(question)
-  const { sold, unconverted, behind } = await soldByScreens(access, environment, question, frame, { all: true })
+  const { sold, unconverted, behind } = await salesOfScreens(access, environment, question, frame, { all: true })
   const seen = await seenScreens(access.scanning, environment, frame.grid, question.now)
   return {
     kpis: {
@@ -45,7 +45,7 @@ export async function figuresOfScreen(
   screen: string,
 ): Promise<ScreenFigures<OneScreenCode>> {
   const frame = frameOf(question)
-  const { sold, unconverted, behind } = await soldByScreens(access, environment, question, frame, { screen })
+  const { sold, unconverted, behind } = await salesOfScreens(access, environment, question, frame, { screen })
   return {
     kpis: {
       purchases: addedKpi(frame, sold.purchases),

@@ -1,6 +1,6 @@
 import type { Pool } from '../../../../store/connect.ts'
 import type { Environment } from '../../../kernel/environment.ts'
-import { SCREEN_OF } from '../../facts/read-lives.ts'
+import { SCREEN_OF } from '../../facts/read-histories.ts'
 import { type Grid, intervalSql } from '../buckets.ts'
 import { onPostgres } from '../postgres.ts'
 

@@ -10,7 +10,7 @@ const ENVIRONMENTS: EnvironmentKind[] = ['production', 'sandbox']
  * Verifies who sent a notification before its body is read: to an outsider every body is answered alike. A body does not tell its environment:
  * that is the one whose secret has signed it.
  */
-export async function admitPaddleEvent({ body, headers, receivedAtMs }: Arrival, settings: StoreSettings): Promise<Gate> {
+export async function verifyPaddleEvent({ body, headers, receivedAtMs }: Arrival, settings: StoreSettings): Promise<Gate> {
   if (!settings.enabled) return { is: 'unavailable', reason: 'off' }
   const pairs = ENVIRONMENTS.map(environment => ({ environment, ...storeKeys(environment, settings.value) }))
   if (pairs.every(({ webhookSecret }) => webhookSecret === null)) return { is: 'unavailable', reason: 'webhook_secret' }

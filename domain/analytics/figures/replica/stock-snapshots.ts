@@ -8,7 +8,7 @@ import { TABLES } from './tables.ts'
  * The subscriptions in trial, paid or grace just before `at`, as rows of a table with the side of the last change of each. `countsFrom`: all of the
  * ends before `at` count from then on.
  */
-export type KeptStanding = { at: number; table: string; countsFrom: number }
+export type KeptSnapshot = { at: number; table: string; countsFrom: number }
 
 const MOST_KEPT = 8
 /** Ends that time alone brings count up to three days later, and a test clock may be set back a little. */
@@ -19,18 +19,18 @@ const monthOf = (at: number): number => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / 1000
 }
 
-/** The last month start up to a time whose standings will not change by time alone; null: there is none. */
-export function standingTime(at: number, now: number): number | null {
+/** The last month start up to a time whose snapshots will not change by time alone; null: there is none. */
+export function snapshotTime(at: number, now: number): number | null {
   const month = monthOf(Math.min(at, now - SETTLED_SECONDS))
   return month > 0 ? month : null
 }
 
 const sideOf = (names: readonly string[]) => names.map(name => `c.a_${name} as ${name}`).join(', ')
 
-export type Standings = {
+export type StockSnapshots = {
   /** Those of now: the list does not change afterwards. */
-  list: () => readonly KeptStanding[]
-  /** Notes that a question would be faster with the standings of this time. */
+  list: () => readonly KeptSnapshot[]
+  /** Notes that a question would be faster with the snapshots of this time. */
   want: (at: number) => void
   /** Makes what is wanted. Nothing else may use the connection meanwhile. */
   make: () => Promise<void>
@@ -38,8 +38,8 @@ export type Standings = {
   dropBehind: (earliest: number) => Promise<void>
 }
 
-export function standingsOf(connection: DuckDBConnection, schema: string): Standings {
-  let known: readonly KeptStanding[] = []
+export function stockSnapshotsOf(connection: DuckDBConnection, schema: string): StockSnapshots {
+  let known: readonly KeptSnapshot[] = []
   const wanted = new Set<number>()
   const changes = `${schema}.${TABLES.changes.name}`
 
@@ -58,7 +58,7 @@ export function standingsOf(connection: DuckDBConnection, schema: string): Stand
           on l.subscription = c.subscription and l.happened = c.happened
         where c.a_state in (1, 2, 3)`)
       const countsFrom = await oneNumber(`select max(counts_from) from ${changes} where happened < ${at} and a_state <> b_state`)
-      // Every change begins where the one before ended, or the standings are not the sum of the changes.
+      // Every change begins where the one before ended, or the snapshots are not the sum of the changes.
       const isIn = (side: string) => `case when ${side}_state in (1, 2, 3) then 1 + coalesce(${side}_amount, 0) else 0 end`
       const added = await oneNumber(`select sum(${isIn('a')}) - sum(${isIn('b')}) from ${changes} where happened < ${at}`)
       const stood = await oneNumber(`select sum(1 + coalesce(amount, 0)) from ${table}`)
@@ -95,7 +95,7 @@ export function standingsOf(connection: DuckDBConnection, schema: string): Stand
 }
 
 /** Drops what an earlier process left: nobody knows whether it still holds. */
-export async function dropStandings(connection: DuckDBConnection, schema: string): Promise<void> {
+export async function dropStockSnapshots(connection: DuckDBConnection, schema: string): Promise<void> {
   const read = await connection.runAndReadAll(
     `select table_name from duckdb_tables() where database_name = '${schema}' and table_name like 'standing\\_%' escape '\\'`,
   )

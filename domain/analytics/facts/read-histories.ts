@@ -14,7 +14,7 @@ import {
 } from '../../purchases/subscriptions/posted.ts'
 import { POSTED_PRICE, REFUND_FACTS } from '../../purchases/subscriptions/posted-price.ts'
 import { foldedPurchases } from '../../purchases/subscriptions/recorded.ts'
-import type { Life, Origin, PostedTransaction, ScreenSeen } from './life.ts'
+import type { Origin, PostedTransaction, ScreenSeen, UserHistory } from './user-history.ts'
 
 const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
@@ -50,7 +50,7 @@ const SCREENS = `
   where ${SCREEN_OF} is not null`
 
 /** Everything that is known of the users, in four statements. A user who does not exist any more is left out. The users are locked. */
-export async function readLives(tx: Tx, environment: Environment, numbers: number[]): Promise<Life[]> {
+export async function readHistories(tx: Tx, environment: Environment, numbers: number[]): Promise<UserHistory[]> {
   const { rows: users } = await tx.query<Origin>({ name: 'fold-users', text: USERS, values: [environment, numbers] })
   const ids = users.map(({ id }) => id)
   const values = [environment, ids]

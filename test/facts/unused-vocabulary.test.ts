@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { dropOldGenerations, dropTombstones } from '../../domain/analytics/facts/retention.ts'
-import { removeUnusedWords } from '../../domain/analytics/facts/unused-words.ts'
+import { removeUnusedVocabulary } from '../../domain/analytics/facts/unused-vocabulary.ts'
 import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { rebuildFacts } from '../../domain/analytics/folding/rebuild.ts'
 import { eraseCustomer } from '../../domain/oversight/erasure/erase-customer.ts'
@@ -53,7 +53,7 @@ async function nextDay(): Promise<void> {
   await api.pool.query('delete from fact_days')
   await dropTombstones(api.pool, 1_000)
 }
-const remove = (batch = 1_000, pool = api.pool) => removeUnusedWords(pool, batch, null)
+const remove = (batch = 1_000, pool = api.pool) => removeUnusedVocabulary(pool, batch, null)
 const words = async () =>
   (
     await api.pool.query<{ word: string }>(
@@ -241,6 +241,6 @@ test('a look that is stopped removes nothing, and the next one does', async () =
   await erase('anna')
   await nextDay()
   let asked = 0
-  expect(await removeUnusedWords(api.pool, 1_000, null, () => asked++ > 1)).toBe(0)
+  expect(await removeUnusedVocabulary(api.pool, 1_000, null, () => asked++ > 1)).toBe(0)
   expect(await remove()).toBe(3)
 })

@@ -15,7 +15,7 @@ function refused(error: unknown): Gate {
 }
 
 /** Verifies the outer signature of a notification, and for whom it is. What is inside is verified when the notification is read. */
-export async function admitAppleNotification(rules: SignatureRules, { body }: Arrival, settings: StoreSettings): Promise<Gate> {
+export async function verifyAppleNotification(rules: SignatureRules, { body }: Arrival, settings: StoreSettings): Promise<Gate> {
   const signedPayload = signedPayloadIn(body)
   if (signedPayload === null) return { is: 'malformed', message: 'must be a JSON object with signedPayload' }
   if (!settings.enabled) return { is: 'unavailable', reason: 'switched_off' }

@@ -32,7 +32,7 @@ async function isSignedBy(secret: string, body: Uint8Array, header: string, nowM
 type Pair = StoreKeys & { environment: EnvironmentKind }
 
 /** Who sent it is verified before the body is read: to an outsider every body is answered alike. */
-export async function admitWebhook({ body, headers }: Arrival, settings: StoreSettings, nowMs: number): Promise<Gate> {
+export async function verifyStripeWebhook({ body, headers }: Arrival, settings: StoreSettings, nowMs: number): Promise<Gate> {
   if (!settings.enabled) return { is: 'unavailable', reason: 'off' }
   const pairs = (['production', 'sandbox'] as const).map(
     (environment): Pair => ({ environment, ...storeKeys(environment, settings.value) }),

@@ -1,7 +1,7 @@
 /** `slow`: no result came in time; `last` is the one before, if there is one. */
-export type Recent<T> = { is: 'read'; value: T } | { is: 'failed'; error: unknown } | { is: 'slow'; last: T | null }
+export type Throttled<T> = { is: 'read'; value: T } | { is: 'failed'; error: unknown } | { is: 'slow'; last: T | null }
 
-export type RecentlyOptions = {
+export type ThrottleOptions = {
   /** A result is not read again for so many milliseconds. */
   freshMs: number
   /** The longest wait for a result, in milliseconds: with an earlier one to give, and without. */
@@ -9,13 +9,13 @@ export type RecentlyOptions = {
 }
 
 /** Reads at most one at a time, however many callers there are, and answers each of them in time, however slow the read is. */
-export function recently<T>(read: () => Promise<T>, { freshMs, waitMs }: RecentlyOptions): () => Promise<Recent<T>> {
-  let result: Exclude<Recent<T>, { is: 'slow' }> | undefined
+export function throttled<T>(read: () => Promise<T>, { freshMs, waitMs }: ThrottleOptions): () => Promise<Throttled<T>> {
+  let result: Exclude<Throttled<T>, { is: 'slow' }> | undefined
   let readAt = 0
   let last: T | null = null
-  let reading: Promise<Recent<T>> | undefined
+  let reading: Promise<Throttled<T>> | undefined
 
-  async function readNow(): Promise<Recent<T>> {
+  async function readNow(): Promise<Throttled<T>> {
     try {
       last = await read()
       result = { is: 'read', value: last }
@@ -31,7 +31,7 @@ export function recently<T>(read: () => Promise<T>, { freshMs, waitMs }: Recentl
     if (result && performance.now() - readAt < freshMs) return result
     reading ??= readNow()
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<Recent<T>>(resolve => {
+    const late = new Promise<Throttled<T>>(resolve => {
       timer = setTimeout(() => resolve({ is: 'slow', last }), last === null ? waitMs.withoutLast : waitMs.withLast)
     })
     return Promise.race([reading, late]).finally(() => clearTimeout(timer))

@@ -11,15 +11,15 @@ const MONTH_PARTS = 336n
  * What the numbers of products in facts stand for now: the id of the product that links it, else the store's own. `durations` (product, sixteenths):
  * the lengths of products with a duration, in sixteenths of a day. `monthParts`: a number of parts of which every amount for a month is a whole number.
  */
-export type ProductWords = { idOf: ReadonlyMap<number, string>; durations: FigureRelation; monthParts: bigint }
+export type ProductVocabulary = { idOf: ReadonlyMap<number, string>; durations: FigureRelation; monthParts: bigint }
 
 /** Of products that nobody asked for. */
-export const NO_PRODUCTS: ProductWords = { idOf: new Map(), durations: { name: 'durations', columns: [] }, monthParts: MONTH_PARTS }
+export const NO_PRODUCTS: ProductVocabulary = { idOf: new Map(), durations: { name: 'durations', columns: [] }, monthParts: MONTH_PARTS }
 
 /** By database and environment: a relation that is the same object need not be handed over to a database again. */
-const keptOf = new WeakMap<Db, Map<Environment, { key: string; words: ProductWords }>>()
+const keptOf = new WeakMap<Db, Map<Environment, { key: string; words: ProductVocabulary }>>()
 
-export async function loadProductWords(db: Db, environment: Environment): Promise<ProductWords> {
+export async function loadProductVocabulary(db: Db, environment: Environment): Promise<ProductVocabulary> {
   const kept = keptOf.get(db) ?? new Map()
   keptOf.set(db, kept)
   const { rows } = await db.query<Row>({
@@ -44,7 +44,7 @@ const multiple = (a: bigint, b: bigint): bigint => (a / divisor(a, b)) * b
 /** The parts of a month that are a whole number of each length: an amount × MONTH ÷ length is a whole number of them. */
 const partsOf = (length: bigint): bigint => length / divisor(length, MONTH)
 
-function wordsOf(rows: Row[]): ProductWords {
+function wordsOf(rows: Row[]): ProductVocabulary {
   const products = rows.filter(row => row.no !== null)
   const lasting = products.flatMap(({ no, duration }) =>
     duration === null ? [] : [{ no: BigInt(no), sixteenths: BigInt(sixteenthsOfDuration(duration)) }],

@@ -116,7 +116,7 @@ async function removeFrom(tx: Tx, environment: Environment, batch: number, isSto
  * Makes tombstones of the words that no fact has any more, at most `batch` of each environment. Of several processes one looks for them in an
  * environment. It reads all facts of the environment: 2.5 million rows take 3 to 5 s.
  */
-export async function removeUnusedWords(
+export async function removeUnusedVocabulary(
   pool: Pool,
   batch: number,
   _environment: Environment | null,

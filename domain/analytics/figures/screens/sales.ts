@@ -10,7 +10,7 @@ import type { FigureQuestion } from '../question.ts'
 
 /** The sums in each interval of a grid, money in its unit PER_UNIT. Cancelled are so of the trials and starts, as known now. */
 const SOLD_TERMS = ['trials', 'purchases', 'revenue', 'refunds', 'trialsAndStarts', 'cancelled'] as const
-export type SoldByScreens = Record<(typeof SOLD_TERMS)[number], bigint[]>
+export type SalesOfScreens = Record<(typeof SOLD_TERMS)[number], bigint[]>
 
 /** Transactions that belong to any screen, or to the one of this id. Of all screens together nobody asks for refunds. */
 export type WhichScreens = { all: true } | { screen: string }
@@ -45,13 +45,13 @@ async function condition({ source }: ScanContext, which: WhichScreens): Promise<
 }
 
 /** What screens sold in the intervals of the frame's grid, and what of its window could not be converted. */
-export const soldByScreens = (
+export const salesOfScreens = (
   access: FactAccess,
   environment: Environment,
   question: FigureQuestion,
   frame: Frame,
   which: WhichScreens,
-): Promise<{ sold: SoldByScreens; unconverted: LeftOutMoney[]; behind: number }> =>
+): Promise<{ sold: SalesOfScreens; unconverted: LeftOutMoney[]; behind: number }> =>
   withFacts(access, environment, async source => {
     const context = await scanContext(access, environment, source, question)
     const scan = await scanOfScreens(context, which)
@@ -62,7 +62,7 @@ export const soldByScreens = (
       .at.slice(frame.lead)
       .some(count => count !== 0n)
     return {
-      sold: Object.fromEntries(SOLD_TERMS.map((term, i) => [term, sums[i]!.at])) as SoldByScreens,
+      sold: Object.fromEntries(SOLD_TERMS.map((term, i) => [term, sums[i]!.at])) as SalesOfScreens,
       unconverted: isLeft ? await unconvertedTransactions(context, scan, frame.window) : [],
       behind: source.behind,
     }

@@ -12,7 +12,7 @@ function pushersOf(settings: StoreSettings): Pushers | null {
 }
 
 /** Who sent it is verified before the body is read: to an outsider every body is answered alike. */
-export async function admitPush(
+export async function verifyPush(
   { body, headers, address }: Arrival,
   settings: StoreSettings,
   certificatesFor: (kid: string) => Promise<CertificatesFor>,

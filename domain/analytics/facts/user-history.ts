@@ -43,7 +43,7 @@ export type Origin = Place & {
 }
 
 /** Everything about a user that facts are folded from. Posted events that a recorded purchase supersedes are left out. */
-export type Life = {
+export type UserHistory = {
   user: Origin
   purchases: FoldedPurchase[]
   /** About subscriptions: for the state machine. */
@@ -53,10 +53,10 @@ export type Life = {
   screens: ScreenSeen[]
 }
 
-const computed = new WeakMap<Life, Promise<Subscription[]>>()
+const computed = new WeakMap<UserHistory, Promise<Subscription[]>>()
 
 /** Computed once, for what is stored with the customer and for the facts. Rejects with what the subscriptions throw. */
-export function subscriptionsOfLife(life: Life): Promise<Subscription[]> {
+export function subscriptionsOfHistory(life: UserHistory): Promise<Subscription[]> {
   const found = computed.get(life) ?? stepwise(subscriptionsInSteps(life.purchases, life.posted))
   computed.set(life, found)
   return found

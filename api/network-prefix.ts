@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 const MAPPED_V4 = /^::ffff:(?=\d+\.)/i
 
 /** An IPv4 address, or the first 64 bits of an IPv6 address: a host chooses the others itself. */
-export function networkOf(address: string): string {
+export function networkPrefix(address: string): string {
   const plain = address.replace(MAPPED_V4, '')
   if (!isIPv6(plain)) return plain
   const [left = '', right] = plain.split('::')

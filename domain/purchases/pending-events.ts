@@ -9,7 +9,7 @@ import type { PurchaseRow } from './subscriptions/purchase.ts'
 import { waitingOf } from './subscriptions/waiting.ts'
 
 /** The events of the purchases that are due by `now` (ms), that do not wait and that the log does not have. */
-export function* untoldInSteps(
+export function* pendingInSteps(
   purchases: PurchaseRow[],
   subscriptions: Subscription<PurchaseRow>[],
   notices: NoticeRow[],

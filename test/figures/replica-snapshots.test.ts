@@ -5,7 +5,7 @@ import { chartOf } from '../../domain/analytics/figures/chart-table.ts'
 import { chartFigures } from '../../domain/analytics/figures/charts/chart.ts'
 import { withFacts } from '../../domain/analytics/figures/open-source.ts'
 import { readQuestion } from '../../domain/analytics/figures/question.ts'
-import { standingsOf } from '../../domain/analytics/figures/replica/standings.ts'
+import { stockSnapshotsOf } from '../../domain/analytics/figures/replica/stock-snapshots.ts'
 import { createTables } from '../../domain/analytics/figures/replica/tables.ts'
 import { until } from '../harness/until.ts'
 import { type Opened, settingWithReplicas } from './open-replicas.ts'
@@ -78,7 +78,7 @@ test('what a question has listed before its snapshot does not get what is made a
   })
   await connection.run(`attach ':memory:' as facts`)
   for (const statement of createTables('facts')) await connection.run(statement)
-  const standings = standingsOf(connection, 'facts')
+  const standings = stockSnapshotsOf(connection, 'facts')
   const times = Array.from({ length: 10 }, (_, n) => Date.UTC(2025, n) / 1000)
   const lists = [standings.list()]
   for (const at of times) {
