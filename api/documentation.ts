@@ -35,7 +35,7 @@ type Handler = (ctx: Koa.Context) => Promise<void>
 /** Every file of a folder of web/, by its path in that folder. */
 const filesOf = (folder: string): [string, URL][] =>
   readdirSync(new URL(folder, WEB), { recursive: true, encoding: 'utf8' })
-    .filter(name => extname(name) !== '')
+    .filter(name => Object.hasOwn(TYPES, extname(name)))
     .map(name => [name, new URL(`${folder}${name}`, WEB)])
 
 const addressOf = (name: string) => (name === 'index.html' ? '/docs' : `/docs/${name.replace(/\.html$/, '')}`)
@@ -59,14 +59,31 @@ function addresses(): Map<string, URL> {
 
 const unzip = promisify(gunzip)
 
+/** Reads once, and again only after a failure: what is sent and its ETag belong together. */
+function kept(read: () => Promise<Buffer>): () => Promise<{ content: Buffer; etag: string }> {
+  let stored: Promise<{ content: Buffer; etag: string }> | undefined
+  const load = async () => {
+    const content = await read()
+    return { content, etag: createHash('sha256').update(content).digest('base64url') }
+  }
+  return () => {
+    stored ??= load().catch(error => {
+      stored = undefined
+      throw error
+    })
+    return stored
+  }
+}
+
 /** Sends a file, or 304 to whoever has it. What is stored compressed goes out so to whoever takes it. */
 function send(file: URL): Handler {
   const isZipped = extname(file.pathname) === '.gz'
   const type = TYPES[extname(isZipped ? file.pathname.slice(0, -'.gz'.length) : file.pathname)]!
-  let etag: string | undefined
+  const stored = kept(() => readFile(file))
+  const plain = isZipped ? kept(async () => unzip((await stored()).content)) : stored
   return async ctx => {
-    const content = await readFile(file)
-    etag ??= createHash('sha256').update(content).digest('base64url')
+    const takesZipped = isZipped && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
+    const { content, etag } = await (takesZipped ? stored : plain)()
     ctx.type = type
     ctx.set({
       'Content-Security-Policy': /^\/docs\/api(\/|$)/.test(ctx.path) ? REFERENCE : GUIDE,
@@ -81,15 +98,15 @@ function send(file: URL): Handler {
       ctx.status = 304
       return
     }
-    const takesZipped = isZipped && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
     if (takesZipped) ctx.set('Content-Encoding', 'gzip')
-    ctx.body = isZipped && !takesZipped ? await unzip(content) : content
+    ctx.body = content
   }
 }
 
 const redirect =
   (to: string, status: 301 | 302): Handler =>
   async ctx => {
+    if (ctx.path === '/') ctx.vary('Accept')
     ctx.redirect(to)
     ctx.status = status
   }

@@ -17,6 +17,7 @@ try {
   execFileSync('tar', ['xzf', join(folder, packed.filename), '-C', folder])
   const script = readFileSync(join(folder, 'package/dist/browser/standalone.js'))
   writeFileSync(new URL('scalar.js.gz', VENDOR), gzipSync(script, { level: 9 }))
+  // The package says its licence, and has no file with it.
   const { name, version, license, homepage } = JSON.parse(readFileSync(join(folder, 'package/package.json'), 'utf8'))
   writeFileSync(new URL('scalar.txt', VENDOR), `${name} ${version}, ${license}, ${homepage}\n`)
 } finally {

@@ -30,6 +30,7 @@ async function open(path: string, { theme = 'light', width = 1440 }: { theme?: '
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   const page = await context.newPage()
+  await page.addInitScript({ path: AXE })
   const [requests, faults]: [string[], string[]] = [[], []]
   page.on('request', request => requests.push(request.url()))
   page.on('pageerror', error => faults.push(String(error)))
@@ -40,8 +41,6 @@ async function open(path: string, { theme = 'light', width = 1440 }: { theme?: '
 
 /** What axe finds in the page, one line for each rule. Its script is run as a tool of the browser, which no policy of a page forbids. */
 async function accessibility(page: Page): Promise<string[]> {
-  await page.addInitScript({ path: AXE })
-  await page.reload()
   await page.waitForLoadState('networkidle')
   return page.evaluate<string[]>(`axe
     .run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] })
@@ -70,6 +69,7 @@ test('a reader searches, and goes to a section by the keyboard', async () => {
   await page.keyboard.press('/')
   await page.keyboard.type('scale out')
   await page.getByRole('option').first().waitFor()
+  expect(await accessibility(page)).toEqual([])
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   await page.waitForURL(/\/docs\/operating#/)

@@ -1,5 +1,6 @@
 // The documentation that the service serves: made of the files of docs/, complete, and with no link that leads nowhere.
 import { readdirSync, readFileSync } from 'node:fs'
+import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { generatePages } from '../../web/generate.ts'
 import { PAGES, REFERENCES } from '../../web/map.ts'
@@ -64,6 +65,12 @@ describe('each page', () => {
   })
 })
 
+test('the search knows words on both sides of the end of a line, and no marks', async () => {
+  const index = await (await get('/docs/assets/search.json')).text()
+  expect(index).toContain('true while subscriptions')
+  expect(index).not.toContain('<a id=')
+})
+
 describe('an address', () => {
   test('of a page that somebody has already costs a 304', async () => {
     const etag = (await get('/docs/stores')).headers.get('etag')!
@@ -84,8 +91,22 @@ describe('an address', () => {
   })
 
   test('that is none is refused, also beside the files', async () => {
-    for (const path of ['/docs/none', '/docs/assets/../../package.json', '/docs/assets/%2e%2e/map.ts', '/docs/generated/index.html'])
-      expect([path, (await get(path)).status]).toEqual([path, 404])
+    const { hostname, port } = new URL(api.url)
+    // Not `fetch`, which resolves such paths itself.
+    const statusOf = (path: string) =>
+      new Promise<number | undefined>((resolve, reject) =>
+        request({ hostname, port, path }, answer => resolve(answer.resume().statusCode))
+          .on('error', reject)
+          .end(),
+      )
+    for (const path of [
+      '/docs/none',
+      '/docs/assets/../../package.json',
+      '/docs/assets/%2e%2e/map.ts',
+      '/docs/assets/..%2fmap.ts',
+      '/docs/generated/index.html',
+    ])
+      expect([path, await statusOf(path)]).toEqual([path, 404])
   })
 
   test('of the reference’s program comes compressed to whoever takes it', async () => {
@@ -95,5 +116,6 @@ describe('an address', () => {
     ]
     expect([zipped.headers.get('content-encoding'), plain.headers.get('content-encoding')]).toEqual(['gzip', null])
     expect(await zipped.text()).toBe(await plain.text())
+    expect(zipped.headers.get('etag')).not.toBe(plain.headers.get('etag'))
   })
 })

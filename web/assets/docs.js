@@ -6,11 +6,15 @@ const COPIED_MS = 1_500
 themeButton()
 startSearch()
 
-for (const button of document.querySelectorAll('.copy')) {
+// Only a page that came over TLS, or from this machine, may write to the clipboard.
+for (const button of navigator.clipboard ? document.querySelectorAll('.copy') : []) {
   button.hidden = false
+  button.setAttribute('aria-live', 'polite')
   button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(button.previousElementSibling.textContent)
-    button.textContent = 'Copied'
+    button.textContent = await navigator.clipboard.writeText(button.previousElementSibling.textContent).then(
+      () => 'Copied',
+      () => 'Not copied',
+    )
     setTimeout(() => {
       button.textContent = 'Copy'
     }, COPIED_MS)

@@ -26,11 +26,15 @@ const HIDDEN = [
 ]
 
 const target = document.querySelector('#reference')
-const response = await fetch(target.dataset.description)
-const description = await response.json()
-
 // The reference takes the theme when it is made.
 themeButton(() => location.reload())
+const response = await fetch(target.dataset.description)
+if (!response.ok) {
+  target.textContent = `The description of the API was answered with ${response.status}.`
+  throw new Error(target.textContent)
+}
+const description = await response.json()
+
 window.Scalar.createApiReference('#reference', {
   content: target.dataset.description === '/v4/openapi.json' ? withClientSamples(description) : description,
   forceDarkModeState: shownTheme(),

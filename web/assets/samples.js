@@ -1,5 +1,7 @@
 // Code of the typed client for each operation, beside what the reference makes by itself.
 
+/** A schema may contain itself. */
+const DEEPEST = 8
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
 /** The schema that a reference names, or the schema itself. */
@@ -15,9 +17,10 @@ function exampleOf(description, given, depth = 0) {
   if (schema.default !== undefined) return schema.default
   if (schema.enum) return schema.enum[0]
   const part = schema.oneOf?.[0] ?? schema.anyOf?.[0]
-  if (part) return exampleOf(description, part, depth)
-  if (schema.allOf) return Object.assign({}, ...schema.allOf.map(one => exampleOf(description, one, depth)))
-  if (schema.type === 'array') return depth > 4 ? [] : [exampleOf(description, schema.items, depth + 1)]
+  if (depth > DEEPEST) return schema.type === 'array' ? [] : {}
+  if (part) return exampleOf(description, part, depth + 1)
+  if (schema.allOf) return Object.assign({}, ...schema.allOf.map(one => exampleOf(description, one, depth + 1)))
+  if (schema.type === 'array') return [exampleOf(description, schema.items, depth + 1)]
   if (schema.type === 'object' || schema.properties) {
     const required = schema.required ?? []
     const entries = Object.entries(schema.properties ?? {}).filter(([name]) => required.includes(name))

@@ -9,9 +9,9 @@ Object.defineProperty(Element.prototype, 'innerHTML', {
   ...innerHTML,
   set(html) {
     const styles = []
-    const bare = String(html).replaceAll(/(<code class="hljs[^>]*?) style="([^"]*)"/g, (_, tag, style) => {
+    const bare = (html === null ? '' : String(html)).replaceAll(/(<code class="hljs[^>]*?)(?: style="([^"]*)")?>/g, (_, tag, style) => {
       styles.push(style)
-      return tag
+      return `${tag}>`
     })
     innerHTML.set.call(this, bare)
     for (const [i, code] of [...this.querySelectorAll('code.hljs')].entries()) if (styles[i]) code.style.cssText = styles[i]

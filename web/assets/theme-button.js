@@ -13,7 +13,9 @@ export function themeButton(changed = () => {}) {
   }
   button.addEventListener('click', () => {
     root.dataset.theme = shownTheme() === 'dark' ? 'light' : 'dark'
-    localStorage.setItem('theme', root.dataset.theme)
+    try {
+      localStorage.setItem('theme', root.dataset.theme)
+    } catch {}
     label()
     changed(root.dataset.theme)
   })

@@ -1,10 +1,9 @@
 import { type BundledLanguage, createHighlighter, type ThemedTokenWithVariants } from 'shiki'
+import { escaped } from './escaped.ts'
 
 const THEMES = { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } as const
 /** What stands after the fence of the guides. A fence without a language, and `text`, are not coloured. */
 const LANGUAGES = ['bash', 'sh', 'js', 'ts', 'json', 'sql', 'http', 'yaml'] as const satisfies BundledLanguage[]
-
-const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 /**
  * Colours code by classes, one for each pair of colours that occurs, so that the pages need no inline style. `css`: the rules of all classes that

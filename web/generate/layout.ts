@@ -1,33 +1,35 @@
 import { MAP, PAGES, type Page, REFERENCES } from '../map.ts'
+import { escaped } from './escaped.ts'
 import type { Heading } from './markdown.ts'
 
-const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 export const addressOf = (name: string): string => `/docs/${name}`
 
 const item = (path: string, title: string, current: string) =>
   `<li><a href="${path}"${path === current ? ' aria-current="page"' : ''}>${escaped(title)}</a></li>`
 
-function navigation(current: string): string {
-  const groups = [
-    ...MAP.map(({ group, pages }) => ({ group, links: pages.map(({ name, title }) => [addressOf(name), title] as const) })),
-    { group: 'Reference', links: REFERENCES.map(({ path, title }) => [path, title] as const) },
-  ]
-  return groups
+type Group = { group: string; links: (readonly [path: string, title: string])[] }
+
+const GROUPS: Group[] = [
+  ...MAP.map(({ group, pages }) => ({ group, links: pages.map(({ name, title }) => [addressOf(name), title] as const) })),
+  { group: 'Reference', links: REFERENCES.map(({ path, title }) => [path, title] as const) },
+]
+
+const lists = (groups: readonly Group[], current: string): string =>
+  groups
     .map(
       ({ group, links }) =>
         `<section><h2>${group}</h2><ul>${links.map(([path, title]) => item(path, title, current)).join('')}</ul></section>`,
     )
     .join('\n')
-}
 
-const head = (title: string) => `<!doctype html>
+const head = (title: string, stylesheet: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)} · Perennial</title>
 <link rel="icon" href="/docs/assets/icon.svg">
-<link rel="stylesheet" href="/docs/assets/docs.css">
+<link rel="stylesheet" href="/docs/assets/${stylesheet}">
 <link rel="stylesheet" href="/docs/assets/code.css">
 <script src="/docs/assets/theme.js"></script>
 </head>
@@ -40,6 +42,7 @@ const header = `<a class="skip" href="#content">Skip to the content</a>
 <label class="unseen" for="search">Search the documentation</label>
 <input id="search" type="search" placeholder="Search" autocomplete="off" role="combobox" aria-expanded="false" aria-controls="results" aria-autocomplete="list">
 <ul id="results" role="listbox" aria-label="Results" hidden></ul>
+<p id="search-state" role="status"></p>
 </search>
 <button type="button" id="theme" hidden>Theme</button>
 </header>
@@ -62,10 +65,10 @@ function neighbours(name: string): string {
 
 export type Guide = { path: string; name: string; title: string; html: string; headings: readonly Heading[] }
 
-export const guidePage = ({ path, name, title, html, headings }: Guide): string => `${head(title)}<body>
+export const guidePage = ({ path, name, title, html, headings }: Guide): string => `${head(title, 'docs.css')}<body>
 ${header}<div class="columns">
-<details class="menu"><summary>All pages</summary><nav aria-label="All pages">${navigation(path)}</nav></details>
-<nav class="side" aria-label="Pages">${navigation(path)}</nav>
+<details class="menu"><summary>All pages</summary><nav aria-label="All pages">${lists(GROUPS, path)}</nav></details>
+<nav class="side" aria-label="Pages">${lists(GROUPS, path)}</nav>
 <main id="content">
 ${html}${name === '' ? '' : neighbours(name)}
 </main>
@@ -76,11 +79,7 @@ ${contents(headings)}</div>
 `
 
 /** The page in which the reference of one description is drawn. */
-export const referencePage = (
-  path: string,
-  title: string,
-  description: string,
-): string => `${head(title).replace('docs.css', 'reference.css')}<body>
+export const referencePage = (path: string, title: string, description: string): string => `${head(title, 'reference.css')}<body>
 <nav class="references" aria-label="References"><a class="brand" href="/docs"><img src="/docs/assets/icon.svg" alt="" width="20" height="20">Guides</a>${REFERENCES.map(
   reference => `<a href="${reference.path}"${reference.path === path ? ' aria-current="page"' : ''}>${escaped(reference.title)}</a>`,
 ).join('')}<button type="button" id="theme" hidden>Theme</button></nav>
@@ -97,14 +96,9 @@ const card = ({ name, title, about }: Page) =>
 
 /** The first page: where each kind of reader begins, and what else there is. */
 export function startPage(): string {
-  const [first, ...rest] = MAP
-  const lists = [
-    ...rest.map(({ group, pages }) => ({ group, links: pages.map(({ name, title }) => [addressOf(name), title] as const) })),
-    { group: 'Reference', links: REFERENCES.map(({ path, title }) => [path, title] as const) },
-  ]
   return `<h1>Perennial</h1>
 <p class="lead">Subscription analytics and entitlements that you host, with automations, exports and reports that never silently fail to happen, and never happen twice.</p>
-<ul class="cards">${first!.pages.map(card).join('')}</ul>
-<div class="lists">${lists.map(({ group, links }) => `<section><h2>${group}</h2><ul>${links.map(([path, title]) => item(path, title, '')).join('')}</ul></section>`).join('')}</div>
+<ul class="cards">${MAP[0]!.pages.map(card).join('')}</ul>
+<div class="lists">${lists(GROUPS.slice(1), '')}</div>
 `
 }

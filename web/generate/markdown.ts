@@ -1,4 +1,5 @@
 import MarkdownIt, { type Token } from 'markdown-it'
+import { escaped } from './escaped.ts'
 
 /** The anchor that GitHub gives a heading. */
 export const anchorOf = (heading: string): string =>
@@ -12,7 +13,9 @@ export type Heading = { level: number; text: string; anchor: string }
 export type Section = Heading & { body: string }
 export type Rendered = { html: string; headings: Heading[]; sections: Section[] }
 
-const textOf = (token: Token): string => (token.children ?? []).map(child => child.content).join('')
+const SPACES = ['softbreak', 'hardbreak']
+const textOf = (token: Token): string =>
+  (token.children ?? []).map(({ type, content }) => (SPACES.includes(type) ? ' ' : type === 'html_inline' ? '' : content)).join('')
 
 /**
  * A page of `docs/` becomes HTML. `pageOf` gives the address of another page by its file. A link to any other file of the repository is only its
@@ -20,7 +23,7 @@ const textOf = (token: Token): string => (token.children ?? []).map(child => chi
  */
 export function markdownRenderer(highlight: (code: string, language: string) => string, pageOf: (file: string) => string | null) {
   const markdown = new MarkdownIt({ html: true })
-  const addressOf = (href: string): string | null => {
+  const targetOf = (href: string): string | null => {
     if (/^(https?:|#|\/)/.test(href)) return href
     const [file = '', anchor] = href.split('#')
     const page = pageOf(file)
@@ -31,7 +34,7 @@ export function markdownRenderer(highlight: (code: string, language: string) => 
       const open: boolean[] = []
       for (const child of children ?? []) {
         if (child.type === 'link_open') {
-          const address = addressOf(String(child.attrGet('href') ?? ''))
+          const address = targetOf(String(child.attrGet('href') ?? ''))
           open.push(address !== null)
           if (address === null) child.hidden = true
           else child.attrSet('href', address)
@@ -49,7 +52,7 @@ export function markdownRenderer(highlight: (code: string, language: string) => 
   rules.heading_open = (tokens, i) => `<${tokens[i]!.tag} id="${anchorOf(textOf(tokens[i + 1]!))}">`
   rules.heading_close = (tokens, i) => {
     const text = textOf(tokens[i - 1]!)
-    const link = `<a class="anchor" href="#${anchorOf(text)}" aria-label="Link to “${markdown.utils.escapeHtml(text)}”">#</a>`
+    const link = `<a class="anchor" href="#${anchorOf(text)}" aria-label="Link to “${escaped(text)}”">#</a>`
     return `${tokens[i]!.tag === 'h1' ? '' : ` ${link}`}</${tokens[i]!.tag}>\n`
   }
   rules.fence = (tokens, i) => {
@@ -58,7 +61,7 @@ export function markdownRenderer(highlight: (code: string, language: string) => 
   }
   rules.html_block = (tokens, i) => (tokens[i]!.content.startsWith('<!--') ? '' : tokens[i]!.content)
   // A wide table scrolls by itself, and not the page.
-  rules.table_open = () => '<div class="table" tabindex="0"><table>\n'
+  rules.table_open = () => '<div class="table" role="region" aria-label="Table" tabindex="0"><table>\n'
   rules.table_close = () => '</table></div>\n'
 
   return (text: string): Rendered => {
