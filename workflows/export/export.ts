@@ -40,9 +40,6 @@ const VERIFY_LIMIT_MS = 600_000
 /** Parquet is written at about 300,000 rows/s: time for a thousand million. */
 const WHOLE_LIMIT_MS = 3_600_000
 
-/** An edge that was read before the transaction that records it. */
-type ReadAhead = { bound: Bound | null }
-
 /** Further steps in the transactions that begin a file and publish it. `begin` returns the file's id. */
 type Around = { begin(steps: Transacting): Promise<string>; published(steps: Transacting): Promise<void> }
 
@@ -80,8 +77,8 @@ export const failFile = (tx: Tx, environment: Environment, file: string, error: 
  */
 export async function makeFile({ pool, storage, partRows }: ExportDeps, context: RunContext, around: Around): Promise<void> {
   const { environment } = context
-  const edge = (steps: Transacting, job: ExportSource, after: Bound, n: number, ahead?: ReadAhead) =>
-    steps.transact(`edge-${n}`, async tx => (ahead ? ahead.bound : nextBound(tx, job, after, partRows)))
+  const edge = (steps: Transacting, job: ExportSource, after: Bound, n: number) =>
+    steps.transact(`edge-${n}`, tx => nextBound(tx, job, after, partRows))
   // The file shows what was posted before it was begun.
   await foldPresent(pool, environment)
   const { file, job, first } = await context.together(async steps => {
@@ -89,20 +86,13 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
     const job = await steps.transact('begin', tx => beginExport(tx, environment, file))
     return { file, job, first: await edge(steps, job, firstBound(job), 1) }
   })
-  /** Undefined: it could not be read. The transaction that records the edge tries again. */
-  const readAhead = (after: Bound): Promise<ReadAhead | undefined> =>
-    nextBound(pool, job, after, partRows).then(
-      bound => ({ bound }),
-      () => undefined,
-    )
   const isParquet = job.format === 'parquet'
   const pieces: Piece[] = []
   const hash = createHash('sha256')
   let hashedParts = 0
   let after = firstBound(job)
-  let reading: Promise<ReadAhead | undefined> | undefined
   for (let n = 1, isLast = false; !isLast; n++) {
-    const bound = n === 1 ? first : await edge(context, job, after, n, await reading)
+    const bound = n === 1 ? first : await edge(context, job, after, n)
     isLast = bound === null
     const upto = bound ?? lastBound(job)
     const isContinued = pieces.some(({ part }) => part.rows > 0)
@@ -111,8 +101,6 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
       `part-${n}`,
       async ({ signal, fence }) => {
         hashedParts++
-        // The next edge is found while this part is written: to find it reads as many rows of an index as the part has.
-        if (!isLast) reading = readAhead(upto)
         const position = { name: `${n}.${fence}`, after, upto, isFirst: n === 1, isLast, isContinued }
         return writePart({ pool, storage, job, file, ...position, hash, signal })
       },

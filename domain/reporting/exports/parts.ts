@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../../../store/connect.ts'
+import type { Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { recordedTime } from '../../users/user.ts'
 import type { IncludedColumn } from './columns.ts'
@@ -89,8 +89,8 @@ const NEXT = {
 }
 
 /** The last row of the part that begins after `after` and has `rows` rows. Null when fewer rows are left: the part then ends with the window. */
-export async function nextBound(db: Db, source: ExportSource, after: Bound, rows: number): Promise<Bound | null> {
-  const found = await db.query<{ at: string; first: string; second: string }>(NEXT[orderOf(source)], [
+export async function nextBound(tx: Tx, source: ExportSource, after: Bound, rows: number): Promise<Bound | null> {
+  const found = await tx.query<{ at: string; first: string; second: string }>(NEXT[orderOf(source)], [
     source.environment,
     ...after,
     source.windowTo,
