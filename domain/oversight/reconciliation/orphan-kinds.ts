@@ -9,7 +9,7 @@ import { DELETION_DUE } from '../../integrations/deliveries/fail-pending.ts'
 import { nextTurnOfLane, STORE_LANE_DUE } from '../../purchases/store-inbox/lanes.ts'
 import { IS_ORPHANED_EXPORT, repairExports } from '../../reporting/exports/orphans.ts'
 import { IS_ORPHANED_REPORT_RUN, repairReportRuns } from '../../reporting/reports/orphans.ts'
-import { REPORT_SLOT } from '../../reporting/reports/report.ts'
+import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
 
 /** What the scan for orphans knows of a kind of rows. */
 export type OrphanKind = {
@@ -102,16 +102,16 @@ const WORKFLOW_RUNS: OrphanKind = {
 
 /** An active report always has a next slot. */
 const REPORT_SLOTS: OrphanKind = {
-  kind: REPORT_SLOT,
+  kind: REPORT_SLOT_DUE,
   start: [0],
   scan: scanSql(
     ['number'],
     `scheduled_reports where next_slot is not null and deleted_at is null and status = 'active' and number > $2::bigint`,
-    hasNoJob(`'${REPORT_SLOT}'`, 's.number'),
+    hasNoJob(`'${REPORT_SLOT_DUE}'`, 's.number'),
     'number',
   ),
   repair: lockOrphans({
-    job: [`'${REPORT_SLOT}'`, 'number', 'environment', 'next_slot'],
+    job: [`'${REPORT_SLOT_DUE}'`, 'number', 'environment', 'next_slot'],
     ...{ table: 'scheduled_reports', key: 'number', where: `next_slot is not null and deleted_at is null and status = 'active'` },
   }),
 }

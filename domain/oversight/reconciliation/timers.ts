@@ -7,7 +7,7 @@ import { continueRelease, RELEASE_DUE } from '../../integrations/deliveries/rele
 import { passTime } from '../../purchases/pass-time.ts'
 import { markRateChanges, RATES_DUE } from '../../purchases/rates/changes.ts'
 import { SUBSCRIPTION_DUE } from '../../purchases/subscriptions/store.ts'
-import { REPORT_SLOT } from '../../reporting/reports/report.ts'
+import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
 import { takeSlot, takeSlots } from '../../reporting/reports/take-slots.ts'
 import { RESET_DUE } from '../sandbox/removals.ts'
 import { resetMore } from '../sandbox/reset.ts'
@@ -26,7 +26,7 @@ type DomainTimer = {
 export const TIMERS: DomainTimer[] = [
   { kind: CANCEL_DUE, fire: cancelMore },
   { kind: RUN_RELEASE_DUE, fire: releaseMoreRuns },
-  { kind: REPORT_SLOT, fire: takeSlot, fireTogether: takeSlots },
+  { kind: REPORT_SLOT_DUE, fire: takeSlot, fireTogether: takeSlots },
   { kind: PROBE_DUE, fire: probeHeld },
   { kind: RELEASE_DUE, fire: continueRelease },
   { kind: DELETION_DUE, fire: continueFailPending },

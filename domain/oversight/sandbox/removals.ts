@@ -7,7 +7,7 @@ import { eraseLanes, eraseLanesOf } from '../../purchases/store-inbox/lanes.ts'
 import { CONFIGURATION_OF_STORE } from '../../purchases/stores/config.ts'
 import type { Store } from '../../purchases/subscriptions/purchase.ts'
 import { RETENTION_WORKFLOW } from '../../reporting/exports/finish.ts'
-import { REPORT_SLOT } from '../../reporting/reports/report.ts'
+import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
 
 /** The kind of the job that empties a sandbox. Its id is the environment. */
 export const RESET_DUE = 'sandbox-reset'
@@ -31,7 +31,7 @@ const from = (table: string, limit = ROWS, condition = 'true'): Removal =>
   )
 
 /** What is due of the configuration stays. What removes files stays, too. */
-const KEPT_JOBS = [RESET_DUE, REPORT_SLOT, RATES_DUE, RETENTION_WORKFLOW.workflow]
+const KEPT_JOBS = [RESET_DUE, REPORT_SLOT_DUE, RATES_DUE, RETENTION_WORKFLOW.workflow]
 
 const automationRuns = removal(
   `with gone as materialized (select number from automation_runs where environment = $1 limit $2),

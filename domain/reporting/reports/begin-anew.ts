@@ -2,7 +2,7 @@ import type { Tx } from '../../../store/connect.ts'
 import { announceJobs } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
 import { type Environment, now } from '../../kernel/environment.ts'
-import { REPORT_COLUMNS, REPORT_SLOT, type ReportRow } from './report.ts'
+import { REPORT_COLUMNS, REPORT_SLOT_DUE, type ReportRow } from './report.ts'
 import { firstPosition } from './schedule-change.ts'
 
 /** Lets every report of an environment begin as if it had become active now, and forgets the deleted ones: their runs are gone. */
@@ -21,7 +21,7 @@ export async function beginReportsAnew(tx: Tx, environment: Environment): Promis
        where r.number = m.number returning r.number, r.next_slot
      )
      ${insertJobs({
-       kind: REPORT_SLOT,
+       kind: REPORT_SLOT_DUE,
        id: 'number',
        environment: '$1',
        dueAt: 'next_slot',
@@ -30,5 +30,5 @@ export async function beginReportsAnew(tx: Tx, environment: Environment): Promis
      })}`,
     [environment, JSON.stringify(reports.map(report => ({ number: report.number, ...firstPosition(report, at) })))],
   )
-  announceJobs(tx, REPORT_SLOT)
+  announceJobs(tx, REPORT_SLOT_DUE)
 }

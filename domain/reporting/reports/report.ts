@@ -7,7 +7,7 @@ import type { MissedPolicy } from './missed-policy.ts'
 import { type Schedule, type Slot, windowOf } from './slots.ts'
 
 /** Kind of the jobs of slots. A job's id is the report's number. */
-export const REPORT_SLOT = 'report-slot'
+export const REPORT_SLOT_DUE = 'report-slot'
 
 export type Destination = { type: 'target_integration'; id: string; label: string }
 

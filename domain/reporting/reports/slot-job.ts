@@ -3,7 +3,7 @@ import type { Tx } from '../../../store/connect.ts'
 import { announceJobs, deleteJob } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
 import type { Environment } from '../../kernel/environment.ts'
-import { REPORT_SLOT } from './report.ts'
+import { REPORT_SLOT_DUE } from './report.ts'
 
 /** The time of a slot as Postgres reads it. */
 export const isoOf = (ms: number): string => new Date(ms).toISOString()
@@ -11,7 +11,7 @@ export const isoOf = (ms: number): string => new Date(ms).toISOString()
 /** Executes a statement that returns whether each of the jobs `is_due`, and announces them if one is. */
 async function announceDue(tx: Tx, statement: QueryConfig): Promise<void> {
   const { rows } = await tx.query<{ is_due: boolean }>(statement)
-  if (rows.some(({ is_due }) => is_due)) announceJobs(tx, REPORT_SLOT)
+  if (rows.some(({ is_due }) => is_due)) announceJobs(tx, REPORT_SLOT_DUE)
 }
 
 /**
@@ -20,12 +20,12 @@ async function announceDue(tx: Tx, statement: QueryConfig): Promise<void> {
  */
 export async function scheduleSlot(tx: Tx, environment: Environment, number: number, at: number | null): Promise<void> {
   if (at === null) {
-    await deleteJob(tx, REPORT_SLOT, number)
+    await deleteJob(tx, REPORT_SLOT_DUE, number)
     return
   }
   await announceDue(tx, {
     name: 'schedule-slot',
-    text: `${insertJobs({ kind: REPORT_SLOT, id: '$1', environment: '$2', dueAt: '$3::timestamptz', ifExists: 'reschedule' })}
+    text: `${insertJobs({ kind: REPORT_SLOT_DUE, id: '$1', environment: '$2', dueAt: '$3::timestamptz', ifExists: 'reschedule' })}
            returning due_at <= environment_now($2) as is_due`,
     values: [number, environment, isoOf(at)],
   })
@@ -55,7 +55,7 @@ export async function moveSlots(tx: Tx, environment: Environment, moves: { numbe
              returning r.number, r.next_slot
            )
            ${insertJobs({
-             kind: REPORT_SLOT,
+             kind: REPORT_SLOT_DUE,
              id: 'number',
              environment: '$1',
              dueAt: 'next_slot',

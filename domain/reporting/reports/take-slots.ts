@@ -7,7 +7,7 @@ import { isRawDataOn } from '../exports/create.ts'
 import { type DueSlot, startDueSlots } from './begin-runs.ts'
 import { takeDueSlot } from './due-slot.ts'
 import { applyMissedPolicy } from './missed-policy.ts'
-import { REPORT_COLUMNS, REPORT_SLOT, type ReportRow } from './report.ts'
+import { REPORT_COLUMNS, REPORT_SLOT_DUE, type ReportRow } from './report.ts'
 import { moveSlot } from './slot-job.ts'
 import { nextSlot } from './slots.ts'
 
@@ -27,7 +27,7 @@ async function take(tx: Tx, number: number): Promise<boolean> {
   })
   const report = rows[0]
   if (!report) {
-    await deleteJob(tx, REPORT_SLOT, number)
+    await deleteJob(tx, REPORT_SLOT_DUE, number)
     return false
   }
   const { environment } = report
@@ -59,7 +59,7 @@ export async function takeSlots(pool: Pool, numbers: number[]): Promise<number[]
     text: `select d.environment, array_agg(d.id) as due from due d join environments e on e.id = d.environment
            where d.kind = $1 and d.id = any ($2::bigint[]) and d.due_at <= clock_timestamp() + e.clock_offset
            group by d.environment order by min(d.due_at - e.clock_offset), d.environment`,
-    values: [REPORT_SLOT, numbers],
+    values: [REPORT_SLOT_DUE, numbers],
   })
   const left: number[] = []
   const work = async () => {
@@ -107,7 +107,7 @@ async function firstDueSlots(tx: Tx, environment: Environment): Promise<number[]
              select id from due where kind = $1 and priority = 0 and environment = e.id and coalesce(destination, 0) = 0
                and due_at <= statement_timestamp() + e.clock_offset order by due_at, id limit $3) d
            where e.id = $2`,
-    values: [REPORT_SLOT, environment, AT_ONCE],
+    values: [REPORT_SLOT_DUE, environment, AT_ONCE],
   })
   return rows.map(({ id }) => id)
 }
