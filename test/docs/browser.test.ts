@@ -8,6 +8,9 @@ import { requireCommand } from '../harness/debian-package.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
+/** On a new machine the browser is installed first. */
+const INSTALL_MS = 300_000
+
 let api: TestApi
 let browser: Browser
 beforeAll(async () => {
@@ -15,7 +18,7 @@ beforeAll(async () => {
   const executablePath = execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim()
   api = await startApi()
   browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
-})
+}, INSTALL_MS)
 afterAll(async () => {
   await browser?.close()
   await api?.stop()

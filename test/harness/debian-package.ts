@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
+const LOCK = join(tmpdir(), 'perennial-apt.lock')
 
 const answers = (command: string, ...args: string[]) =>
   run(command, args).then(
@@ -12,8 +15,10 @@ const answers = (command: string, ...args: string[]) =>
 async function install(name: string): Promise<void> {
   // A file of settings that the tests have written before stays as it is.
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', UCF_FORCE_CONFFOLD: '1' }
-  await run('apt-get', ['-qq', 'update'], { env })
-  await run('apt-get', ['-qq', 'install', '-y', '--no-install-recommends', name], { env })
+  // Two files may need the same package at once, and a second `apt-get` does not wait for the first.
+  const one = (...args: string[]) => run('flock', [LOCK, 'apt-get', '-qq', ...args], { env })
+  await one('update')
+  await one('install', '-y', '--no-install-recommends', name)
 }
 
 export type Requirement = {
