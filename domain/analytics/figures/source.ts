@@ -37,7 +37,7 @@ export type Dialect = {
   moves(row: string): string
   /** Whether a change `row` changes the state of its subscription, or its auto-renew. */
   changesState(row: string): string
-  /** How a transaction `row` is sold: a number of `SOLD_AS`. */
+  /** How a transaction `row` is sold: a number of `SALE_ATTRIBUTION`. */
   soldAs(row: string): string
   /** How long before a transaction `row` its user paid for the one before; null: never. */
   sincePaid(row: string): string

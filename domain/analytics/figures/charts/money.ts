@@ -106,7 +106,7 @@ export function platformShareSql(row: string, { shares, dialect }: Pick<MoneySql
   return cases.length === 0 ? String(WHOLE_SHARE) : `case ${row}.platform ${cases.join(' ')} else ${WHOLE_SHARE} end`
 }
 
-/** Stands in place of a number of SOLD_AS where proceeds are stated. */
+/** Stands in place of a number of SALE_ATTRIBUTION where proceeds are stated. */
 const STATED = 0
 
 /** All of the proceeds that are stated, else the share of the platform. */
