@@ -22,15 +22,17 @@ const lists = (groups: readonly Group[], current: string): string =>
     )
     .join('\n')
 
-const head = (title: string, stylesheet: string) => `<!doctype html>
+const GUIDE_STYLES = ['frame', 'search', 'navigation', 'text', 'code']
+const REFERENCE_STYLES = ['reference', 'code']
+
+const head = (title: string, stylesheets: readonly string[]) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)} · Perennial</title>
 <link rel="icon" href="/docs/assets/icon.svg">
-<link rel="stylesheet" href="/docs/assets/${stylesheet}">
-<link rel="stylesheet" href="/docs/assets/code.css">
+${stylesheets.map(name => `<link rel="stylesheet" href="/docs/assets/${name}.css">`).join('\n')}
 <script src="/docs/assets/theme.js"></script>
 </head>
 `
@@ -65,7 +67,7 @@ function neighbours(name: string): string {
 
 export type Guide = { path: string; name: string; title: string; html: string; headings: readonly Heading[] }
 
-export const guidePage = ({ path, name, title, html, headings }: Guide): string => `${head(title, 'docs.css')}<body>
+export const guidePage = ({ path, name, title, html, headings }: Guide): string => `${head(title, GUIDE_STYLES)}<body>
 ${header}<div class="columns">
 <details class="menu"><summary>All pages</summary><nav aria-label="All pages">${lists(GROUPS, path)}</nav></details>
 <nav class="side" aria-label="Pages">${lists(GROUPS, path)}</nav>
@@ -79,7 +81,7 @@ ${contents(headings)}</div>
 `
 
 /** The page in which the reference of one description is drawn. */
-export const referencePage = (path: string, title: string, description: string): string => `${head(title, 'reference.css')}<body>
+export const referencePage = (path: string, title: string, description: string): string => `${head(title, REFERENCE_STYLES)}<body>
 <nav class="references" aria-label="References"><a class="brand" href="/docs"><img src="/docs/assets/icon.svg" alt="" width="20" height="20">Guides</a>${REFERENCES.map(
   reference => `<a href="${reference.path}"${reference.path === path ? ' aria-current="page"' : ''}>${escaped(reference.title)}</a>`,
 ).join('')}<button type="button" id="theme" hidden>Theme</button></nav>
