@@ -9,7 +9,7 @@ import { WHOLE_YEAR } from '../harness/exports.ts'
 import { type Running, run } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
-const EVENTS = 3000
+const EVENTS = 1500
 const PART_ROWS = 25
 /** Of a worker that is to be met in the middle of its export, however late the test looks. */
 const SMALL_PARTS = { EXPORT_PART_ROWS: '10' }
@@ -23,7 +23,7 @@ let folder: string
 let call: Client
 let env: CrashFixture['env']
 beforeAll(async () => {
-  site = await crashFixture({ events: EVENTS, perBatch: 1000, people: 100, partRows: PART_ROWS })
+  site = await crashFixture({ events: EVENTS, perBatch: 500, people: 100, partRows: PART_ROWS })
   ;({ database, folder, call, env } = site)
 })
 afterAll(() => site.end())

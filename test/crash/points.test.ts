@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
+import { endLeases } from '../harness/crash-fixture.ts'
 import { expectFilesAsPromised, moreFiles, noFiles } from '../harness/files-load.ts'
 import { DRIVERS, type Driver, expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
 import { caughtUp, isBehind, moreLoad, noLoad, seeded } from '../harness/load.ts'
@@ -57,6 +58,8 @@ describe.each(DRIVERS)('over %s', driver => {
         if (!(await isBehind(place.pool, 50))) await moreLoad(place.call, load, round++)
         await delay(30)
       }
+      // Nobody else works: the next worker need not wait. That leases run out by themselves is tested by kills at random moments.
+      await endLeases(place.pool)
     }
     await place.worker()
     await expectAllExecutedOnce(place, load)

@@ -43,6 +43,16 @@ async function dieAt(statement: number, how: 'before' | 'sent' = 'before'): Prom
   return dying.output().trim()
 }
 
+/** The numbers, from 1, of the statements that come after another one than before: a step of a rebuild is like the step before it. */
+function distinct(heads: string[]): number[] {
+  const seen = new Set<string>()
+  const numbers = heads.map((_, i) => i + 1)
+  return numbers.filter(n => {
+    const both = JSON.stringify(heads.slice(Math.max(0, n - 2), n))
+    return !seen.has(both) && seen.add(both)
+  })
+}
+
 test('a rebuild that is killed at any of its statements: readers see whole facts, and the next one ends with equal ones', async () => {
   await subscribe(4)
   // A user who cannot be folded keeps the former facts: statements of a step that are needed by nobody else.
@@ -66,11 +76,12 @@ test('a rebuild that is killed at any of its statements: readers see whole facts
     expect(rows[0]!.n).toBe(facts.filter(fact => fact.startsWith('transaction_facts')).length)
   }
   const whole = await dieAt(Number.MAX_SAFE_INTEGER)
-  const statements = Number(/^statements: (\d+)\n/.exec(whole)?.[1])
-  expect(statements).toBeGreaterThan(20)
+  const [count = '', ...heads] = whole.split('\n')
+  expect(heads.length).toBeGreaterThan(20)
+  expect(count).toBe(`statements: ${heads.length}`)
   await goesOn()
   const died: string[] = []
-  for (let n = 1; n <= statements; n++) {
+  for (const n of distinct(heads)) {
     const said = await dieAt(n)
     expect(said).toMatch(new RegExp(`^${FROZEN} ${n}: `))
     died.push(said.slice(`${FROZEN} ${n}: `.length))

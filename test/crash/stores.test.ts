@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
+import { endLeases } from '../harness/crash-fixture.ts'
 import { type Installation, startInstallation } from '../harness/installation.ts'
 import { type AppStoreServer, appStoreServer } from '../harness/stores/app-store.ts'
 import { type AppleChain, appleChain } from '../harness/stores/apple-chain.ts'
@@ -115,6 +116,7 @@ test('a worker killed at each point of a turn: every notification is recorded, t
     for (let n = 0; n < 3; n++) for (const one of await subscribed()) expect(await push(one)).toBe(200)
     await until(`the worker came to ${point}`, () => isDead || undefined, 120_000)
     await ended
+    await endLeases(place.pool)
   }
   const worker = await place.worker()
   await expectAllRecordedOnce()

@@ -37,9 +37,9 @@ async function post(project: TestProjectKeys, people: string[]): Promise<void> {
   ])
 }
 
-async function exportKinds(project: TestProjectKeys) {
+async function exportKinds(project: TestProjectKeys, kinds = KINDS) {
   const made: { kind: (typeof KINDS)[number]; before: Exported }[] = []
-  for (const kind of KINDS) made.push({ kind, before: await exportAll(api, { ...WHOLE_YEAR, ...kind }, project.secret) })
+  for (const kind of kinds) made.push({ kind, before: await exportAll(api, { ...WHOLE_YEAR, ...kind }, project.secret) })
   return made
 }
 
@@ -117,7 +117,10 @@ describe('an erased user', () => {
     const project = await api.newProject()
     await post(project, Array(20).fill('anna'))
     const anna = await userOf('anna', project.secret)
-    const made = await exportKinds(project)
+    const made = await exportKinds(
+      project,
+      KINDS.filter(({ type, compression }) => type === 'customers' || compression === 'none'),
+    )
     await eraseUser(api.pool, project.production, anna)
     await erasuresEnded(api.pool)
     for (const each of made) await expectWithout(project, each, anna)
@@ -161,7 +164,7 @@ describe('an erased user', () => {
 
 test('many concurrent erasures: no file has a row of an erased user, and the URLs are unchanged', async () => {
   const project = await api.newProject()
-  const people = Array.from({ length: share(12) }, (_, i) => `p${i}`)
+  const people = Array.from({ length: share(6) }, (_, i) => `p${i}`)
   await post(project, [...people, ...people, 'stays'])
   const ids = await Promise.all(people.map(who => userOf(who, project.secret)))
   const made = []
@@ -182,7 +185,7 @@ test('many concurrent erasures: no file has a row of an erased user, and the URL
 
 test('exports are accepted while users are erased: nothing fails, and in the end no file has a row of an erased user', async () => {
   const project = await api.newProject()
-  const people = Array.from({ length: share(8) }, (_, i) => `r${i}`)
+  const people = Array.from({ length: share(6) }, (_, i) => `r${i}`)
   await post(project, [...people, ...people, 'stays'])
   const ids = await Promise.all(people.map(who => userOf(who, project.secret)))
   const key = project.secret
@@ -190,7 +193,7 @@ test('exports are accepted while users are erased: nothing fails, and in the end
   const types = ['events', 'purchases', 'customers']
   const ask = (i: number) =>
     api.call('POST', '/v4/exports', { key, body: { ...WHOLE_YEAR, type: types[i % 3], segment_id: i % 2 ? id : null } })
-  const asked = Array.from({ length: share(24) }, (_, i) => i)
+  const asked = Array.from({ length: share(12) }, (_, i) => i)
   const answers = await Promise.all(
     asked.flatMap(i => [ask(i), ...(ids[i] ? [api.call('DELETE', `/v4/customers/${ids[i]}`, { key })] : [])]),
   )

@@ -50,9 +50,9 @@ async function liveThrough(call: Call): Promise<void> {
   const [opened, closed] = [unique('opened'), unique('closed')]
   const steps = [
     { id: 'tell', type: 'webhook', integration_id: told.id },
-    { id: 'wait', type: 'wait_for_event', event: closed, timeout: 'P2D', on_timeout: [{ id: 'late', type: 'exit' }] },
+    { id: 'wait', type: 'wait_for_event', event: closed, timeout: 'PT2H', on_timeout: [{ id: 'late', type: 'exit' }] },
     { id: 'mark', type: 'set_property', key: 'mark', value: 'yes' },
-    { id: 'rest', type: 'delay', duration: 'P1D' },
+    { id: 'rest', type: 'delay', duration: 'PT1H' },
   ]
   const definition = { initiators: [{ uid: opened, type: 'event' }], actions: {}, frequency: { max_runs_per_user: 50, per: 'day' }, steps }
   const body = { name: unique('automation'), status: 'active', data: definition }
@@ -69,7 +69,7 @@ async function liveThrough(call: Call): Promise<void> {
   await advance(call, 'PT1S')
   await put('paused')
   await each(closed)
-  await advance(call, 'P1D')
+  await advance(call, 'PT1H')
   await put('active')
   await each(opened)
   await advance(call, 'PT1S')
@@ -77,7 +77,7 @@ async function liveThrough(call: Call): Promise<void> {
   await each(closed)
   await advance(call, 'PT1H')
   await events.status(1)
-  await advance(call, 'P3D')
+  await advance(call, 'PT4H')
   await must(call, 'POST', `/v4/integrations/${events.id}/replay`, {
     from: new Date(Date.now() - 3_600_000).toISOString(),
     to: (await must(call, 'GET', '/v4/test-clock')).now,

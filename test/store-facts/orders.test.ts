@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const ORDERS = share(4)
+const ORDERS = share(2)
 
 /** The statements of a notification with transactions that no other run of the story has. */
 function reportOf(run: string, said: Statement[], accountId: string): StoreReport {

@@ -4,7 +4,7 @@ import { share } from '../harness/effort.ts'
 import type { ReachedStores } from '../harness/stores/reached-stores.ts'
 import { until } from '../harness/until.ts'
 
-export const ORDERS = Number(process.env.STORES_ORDERS ?? share(10))
+export const ORDERS = Number(process.env.STORES_ORDERS ?? share(6))
 export const LIMIT_MS = ORDERS * 6_000
 
 const FACTS = `
