@@ -1,0 +1,164 @@
+import { computeCohorts } from '../../../domain/analytics/figures/cohorts/cohorts.ts'
+import {
+  DEFINITION_LABELS,
+  GROUPING_LABELS,
+  labelled,
+  METRIC_LABELS,
+  MODE_LABELS,
+  REVENUE_LABELS,
+} from '../../../domain/analytics/figures/cohorts/labels.ts'
+import { computeLtv } from '../../../domain/analytics/figures/cohorts/ltv.ts'
+import {
+  COHORT_FILTERS,
+  COHORT_SEGMENTATIONS,
+  readCohortQuestion,
+  readLtvQuestion,
+} from '../../../domain/analytics/figures/cohorts/question.ts'
+import { computeTrialConversion } from '../../../domain/analytics/figures/cohorts/trial-conversion.ts'
+import { type FilterCondition, filterConditions } from '../../../domain/analytics/figures/filter-values.ts'
+import { withFacts } from '../../../domain/analytics/figures/open-source.ts'
+import { environmentFaults, queryContext } from '../../../domain/analytics/figures/question.ts'
+import type { Environment, EnvironmentKind } from '../../../domain/kernel/environment.ts'
+import { invalidFields } from '../../../domain/kernel/refusal.ts'
+import type { Db } from '../../../store/connect.ts'
+import { type ApiDeps, expensiveRead } from '../../operation.ts'
+import { behindField } from '../../pagination.ts'
+import { unconverted as unconvertedMoney } from './unconverted.ts'
+
+const NUMBER = { sandbox: 0, production: 1 } as const
+
+export const v4GetAnalyticsCohorts = expensiveRead(
+  'v4GetAnalyticsCohorts',
+  async ({ query, environment, environmentKind: kind, db, deps }) => {
+    const context = await queryContext(db, environment, query.currency)
+    const question = readCohortQuestion(query, { ...context, own: NUMBER[kind] })
+    const { period_labels, cohorts, total, max_values, segments, unconverted, asOf, behind } = await computeCohorts(
+      deps.facts,
+      environment,
+      question,
+    )
+    return {
+      body: {
+        object: 'analytics_cohorts' as const,
+        url: '/v4/analytics/cohorts' as const,
+        mode: question.mode,
+        grouping: question.grouping,
+        cohort_definition: question.definition,
+        revenue_type: question.revenue,
+        cohort_from: question.range.from,
+        cohort_to: question.range.to,
+        currency: question.currency,
+        period_labels,
+        cohorts,
+        total,
+        max_values,
+        ...(segments && { segments }),
+        ...unconvertedMoney(unconverted),
+        as_of: asOf,
+        ...behindField(behind),
+      },
+    }
+  },
+)
+
+export const v4GetAnalyticsLtv = expensiveRead('v4GetAnalyticsLtv', async ({ query, environment, environmentKind: kind, db, deps }) => {
+  const context = await queryContext(db, environment, query.currency)
+  const question = readLtvQuestion(query, { ...context, own: NUMBER[kind] })
+  const { cohort_users, paying_users, segments, series, unconverted, asOf, behind } = await computeLtv(deps.facts, environment, question)
+  return {
+    body: {
+      object: 'analytics_ltv' as const,
+      url: '/v4/analytics/ltv' as const,
+      mode: question.mode,
+      cohort_from: question.range.from,
+      cohort_to: question.range.to,
+      cohort_users,
+      paying_users,
+      revenue_type: question.revenue,
+      currency: question.currency,
+      measure: 'usd' as const,
+      segment: question.segment?.code ?? null,
+      segments,
+      series,
+      ...unconvertedMoney(unconverted),
+      as_of: asOf,
+      ...behindField(behind),
+    },
+  }
+})
+
+export const v4GetAnalyticsLtvTrialConversion = expensiveRead(
+  'v4GetAnalyticsLtvTrialConversion',
+  async ({ query, environment, environmentKind: kind, db, deps }) => {
+    const context = await queryContext(db, environment, query.currency)
+    const question = readLtvQuestion(query, { ...context, own: NUMBER[kind] })
+    const { asOf, behind, ...figures } = await computeTrialConversion(deps.facts, environment, question)
+    return {
+      body: {
+        object: 'analytics_ltv_trial_conversion' as const,
+        url: '/v4/analytics/ltv/trial-conversion' as const,
+        ...figures,
+        as_of: asOf,
+        ...behindField(behind),
+      },
+    }
+  },
+)
+
+const segmentations = COHORT_SEGMENTATIONS.map(({ code, label }) => ({ code, label }))
+
+type MetaCall = {
+  query: { environment?: 0 | 1 | undefined }
+  environment: Environment
+  environmentKind: EnvironmentKind
+  db: Db
+  deps: ApiDeps
+}
+
+/** What the values of the environment can filter by. */
+async function conditionsIn({
+  query,
+  environment,
+  environmentKind,
+  db,
+  deps,
+}: MetaCall): Promise<{ conditions: FilterCondition[]; behind: number }> {
+  const faults = environmentFaults(query.environment, NUMBER[environmentKind])
+  if (faults.length > 0) throw invalidFields(faults)
+  return withFacts(deps.facts, environment, async source => ({
+    conditions: await filterConditions(source, db, environment, COHORT_FILTERS),
+    behind: source.behind,
+  }))
+}
+
+export const v4GetAnalyticsCohortsMeta = expensiveRead('v4GetAnalyticsCohortsMeta', async call => {
+  const { conditions, behind } = await conditionsIn(call)
+  return {
+    body: {
+      object: 'analytics_cohorts_meta' as const,
+      url: '/v4/analytics/cohorts/meta' as const,
+      modes: labelled(MODE_LABELS),
+      groupings: labelled(GROUPING_LABELS),
+      metrics: labelled(METRIC_LABELS),
+      cohort_definitions: labelled(DEFINITION_LABELS),
+      revenue_types: labelled(REVENUE_LABELS),
+      segmentations,
+      filter_conditions: conditions,
+      ...behindField(behind),
+    },
+  }
+})
+
+export const v4GetAnalyticsLtvMeta = expensiveRead('v4GetAnalyticsLtvMeta', async call => {
+  const { conditions, behind } = await conditionsIn(call)
+  return {
+    body: {
+      object: 'analytics_ltv_meta' as const,
+      url: '/v4/analytics/ltv/meta' as const,
+      modes: labelled(MODE_LABELS),
+      segmentations,
+      filter_conditions: conditions.map(condition => ({ ...condition, persistent: true })),
+      ...behindField(behind),
+    },
+  }
+})

@@ -1,0 +1,48 @@
+import { deleteProduct } from '../../../domain/catalogue/products/delete.ts'
+import type { Product } from '../../../domain/catalogue/products/product.ts'
+import { createProduct, getProduct, listProducts, updateProduct } from '../../../domain/catalogue/products/product.ts'
+import { audit } from '../../../domain/kernel/audit/record.ts'
+import { inTransaction, onPool } from '../../operation.ts'
+import { cursorPage, restartedHeader } from '../../pagination.ts'
+
+const product = ({ id, ...facts }: Product) => ({ object: 'product' as const, id, url: `/v4/products/${encodeURIComponent(id)}`, ...facts })
+
+export const v4ListProducts = onPool('v4ListProducts', async ({ query, environment, db }) => {
+  const { limit, starting_after: after, 'filter[type]': types } = query
+  const { rows, restarted } = await listProducts(db, environment, { limit, after, types })
+  return { body: cursorPage({ url: '/v4/products', rows, limit, item: product }), headers: restartedHeader(restarted) }
+})
+
+export const v4CreateProduct = inTransaction('v4CreateProduct', async ({ body, environment, trail, tx }) => {
+  const {
+    id,
+    type,
+    duration = null,
+    apple_product_id = null,
+    google_product_id = null,
+    google_base_plan_id = null,
+    stripe_product_id = null,
+    paddle_product_id = null,
+  } = body
+  const links = { apple_product_id, google_product_id, google_base_plan_id, stripe_product_id, paddle_product_id }
+  const made = product(await createProduct(tx, environment, id, { type, duration, ...links }))
+  await audit(tx, trail, { resource: 'product', id, after: made })
+  return { body: made }
+})
+
+export const v4GetProduct = onPool('v4GetProduct', async ({ path, environment, db }) => ({
+  body: product(await getProduct(db, environment, path.product_id)),
+}))
+
+export const v4UpdateProduct = inTransaction('v4UpdateProduct', async ({ path, body, environment, trail, tx }) => {
+  const { before, after } = await updateProduct(tx, environment, path.product_id, body)
+  if (!after) return { body: product(before) }
+  await audit(tx, trail, { resource: 'product', id: before.id, before: product(before), after: product(after) })
+  return { body: product(after) }
+})
+
+export const v4DeleteProduct = inTransaction('v4DeleteProduct', async ({ path, environment, trail, tx }) => {
+  const gone = await deleteProduct(tx, environment, path.product_id)
+  await audit(tx, trail, { resource: 'product', id: gone.id, before: product(gone) })
+  return { body: undefined }
+})

@@ -1,0 +1,34 @@
+import type { Push } from '../../../domain/growth/pushes/push.ts'
+import { createPush, deletePush, getPush, listPushes, updatePush } from '../../../domain/growth/pushes/push.ts'
+import { audit } from '../../../domain/kernel/audit/record.ts'
+import { inTransaction, onPool } from '../../operation.ts'
+import { cursorPage, restartedHeader } from '../../pagination.ts'
+
+const shown = ({ id, ...rest }: Push) => ({ object: 'push' as const, id, url: `/v4/pushes/${id}`, ...rest })
+
+export const v4ListPushes = onPool('v4ListPushes', async ({ query: { limit, starting_after }, environment, db }) => {
+  const { rows, restarted } = await listPushes(db, environment, limit, starting_after)
+  return { body: cursorPage({ url: '/v4/pushes', rows, limit, item: shown }), headers: restartedHeader(restarted) }
+})
+
+export const v4CreatePush = inTransaction('v4CreatePush', async ({ body, environment, trail, tx }) => {
+  const made = shown(await createPush(tx, environment, body))
+  await audit(tx, trail, { resource: 'push', id: made.id, after: made })
+  return { body: made }
+})
+
+export const v4GetPush = onPool('v4GetPush', async ({ path, environment, db }) => ({
+  body: shown(await getPush(db, environment, path.push_id)),
+}))
+
+export const v4UpdatePush = inTransaction('v4UpdatePush', async ({ path, body, environment, trail, tx }) => {
+  const { before, after } = await updatePush(tx, environment, path.push_id, body)
+  if (before) await audit(tx, trail, { resource: 'push', id: after.id, before: shown(before), after: shown(after) })
+  return { body: shown(after) }
+})
+
+export const v4DeletePush = inTransaction('v4DeletePush', async ({ path, environment, trail, tx }) => {
+  const before = await deletePush(tx, environment, path.push_id)
+  await audit(tx, trail, { resource: 'push', id: before.id, before: shown(before) })
+  return { body: undefined }
+})

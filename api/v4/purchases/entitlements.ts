@@ -1,0 +1,54 @@
+import { audit } from '../../../domain/kernel/audit/record.ts'
+import type { Entitlement } from '../../../domain/purchases/entitlements/entitlement.ts'
+import {
+  createEntitlement,
+  deleteEntitlement,
+  getEntitlement,
+  listEntitlements,
+  updateEntitlement,
+} from '../../../domain/purchases/entitlements/entitlement.ts'
+import { inTransaction, onPool } from '../../operation.ts'
+import { cursorPage, restartedHeader } from '../../pagination.ts'
+
+const entitlement = ({ id, description, product_ids, created_at, updated_at }: Entitlement) => ({
+  object: 'entitlement' as const,
+  id,
+  url: `/v4/entitlements/${encodeURIComponent(id)}`,
+  description,
+  product_ids,
+  created_at,
+  updated_at,
+})
+
+export const v4ListEntitlements = onPool('v4ListEntitlements', async ({ query: { limit, starting_after }, environment, db }) => {
+  const { rows, restarted } = await listEntitlements(db, environment, limit, starting_after)
+  return { body: cursorPage({ url: '/v4/entitlements', rows, limit, item: entitlement }), headers: restartedHeader(restarted) }
+})
+
+export const v4CreateEntitlement = inTransaction('v4CreateEntitlement', async ({ body, environment, trail, tx }) => {
+  const { id, description = null, product_ids } = body
+  const made = entitlement(await createEntitlement(tx, environment, { id, description, product_ids: product_ids ?? [] }))
+  await audit(tx, trail, { resource: 'entitlement', id, after: made })
+  return { body: made }
+})
+
+export const v4GetEntitlement = onPool('v4GetEntitlement', async ({ path, environment, db }) => ({
+  body: entitlement(await getEntitlement(db, environment, path.entitlement_id)),
+}))
+
+export const v4UpdateEntitlement = inTransaction('v4UpdateEntitlement', async ({ path, body, environment, trail, tx }) => {
+  const { description, product_ids } = body
+  const { before, after } = await updateEntitlement(tx, environment, path.entitlement_id, {
+    ...(description !== undefined && { description }),
+    ...(product_ids !== undefined && { product_ids: product_ids ?? [] }),
+  })
+  if (!after) return { body: entitlement(before) }
+  await audit(tx, trail, { resource: 'entitlement', id: before.id, before: entitlement(before), after: entitlement(after) })
+  return { body: entitlement(after) }
+})
+
+export const v4DeleteEntitlement = inTransaction('v4DeleteEntitlement', async ({ path, environment, trail, tx }) => {
+  const gone = await deleteEntitlement(tx, environment, path.entitlement_id)
+  await audit(tx, trail, { resource: 'entitlement', id: gone.id, before: entitlement(gone) })
+  return { body: undefined }
+})

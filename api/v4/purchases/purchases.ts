@@ -1,0 +1,43 @@
+import { audit } from '../../../domain/kernel/audit/record.ts'
+import { getPurchase, listPurchases } from '../../../domain/purchases/read.ts'
+import { updatePurchase } from '../../../domain/purchases/update.ts'
+import { claimToVerify, configOfStore, gatherEvidence } from '../../../domain/purchases/verification.ts'
+import { inTransaction, onPool, preparedTransaction } from '../../operation.ts'
+import { cursorPage, restartedHeader } from '../../pagination.ts'
+import { purchase, recordPurchase } from '../../purchase.ts'
+
+export const v4ListUserPurchases = onPool('v4ListUserPurchases', async ({ path, query, environment, db }) => {
+  const { limit, starting_after: after, 'filter[platform]': platforms = [] } = query
+  const { rows, restarted } = await listPurchases(db, environment, path.user_id, { limit, after, platforms })
+  const url = `/v4/users/${path.user_id}/purchases` as const
+  return {
+    body: cursorPage({ url, rows, limit, item: row => purchase(row, path.user_id) }),
+    headers: restartedHeader(restarted),
+  }
+})
+
+export const v4CreatePurchase = preparedTransaction(
+  'v4CreatePurchase',
+  async ({ body, project, environmentKind, deps, inTurn }) => {
+    const claim = claimToVerify(body)
+    const config = await inTurn(db => configOfStore(db, project, claim))
+    return gatherEvidence(deps, { project, environment: environmentKind, key: 'secret' }, claim, config)
+  },
+  async ({ path, body, trail, tx, prepared }) => ({
+    body: await recordPurchase(tx, trail, { user: path.user_id, input: body, evidence: prepared }),
+  }),
+)
+
+export const v4GetUserPurchase = onPool('v4GetUserPurchase', async ({ path, environment, db }) => ({
+  body: purchase(await getPurchase(db, environment, path.user_id, path.purchase_id), path.user_id),
+}))
+
+export const v4UpdateUserPurchase = inTransaction('v4UpdateUserPurchase', async ({ path, body, environment, trail, tx }) => {
+  const user = path.user_id
+  const { before, after } = await updatePurchase(tx, environment, user, path.purchase_id, body)
+  if (before !== after) {
+    const shown = purchase(after, user)
+    await audit(tx, trail, { resource: 'purchase', id: shown.id, user, before: purchase(before, user), after: shown })
+  }
+  return { body: purchase(after, user) }
+})
