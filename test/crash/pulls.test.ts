@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { expect, test, vi } from 'vitest'
 import { withFacts } from '../../domain/analytics/figures/open-source.ts'
-import { sellingIn } from '../figures/coins.ts'
-import { type Opened, settingWithReplicas } from '../figures/open-replicas.ts'
+import { sellingIn } from '../analytics/figures/coins.ts'
+import { type Opened, settingWithReplicas } from '../analytics/figures/open-replicas.ts'
 import { FROZEN, launch } from '../harness/process.ts'
 
 // Processes start in real time, on a machine that runs other tests beside.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { callsOf } from '../figures/ask.ts'
-import { storeRates, tell } from '../figures/tell.ts'
+import { callsOf } from '../analytics/figures/ask.ts'
+import { storeRates, tell } from '../analytics/figures/tell.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import type { AnsweredSeries } from '../oracle/answer.ts'
 import { seconds } from '../oracle/heard.ts'
