@@ -126,8 +126,13 @@ export const NEVER_ON_DENO = ['plans/without-statistics', 'plans/without-statist
 
 /** Folders of which Deno runs no file, and why. */
 export const NODE_ONLY: Record<string, string> = {
+  events: 'statements of Postgres and pure functions',
+  growth: 'pure functions',
   house: 'reads sources',
+  ingestion: 'statements of Postgres',
   isolation: 'asks every operation with the keys of another project: the handlers and statements are the same',
+  kernel: 'pure functions',
   plans: 'shows plans of Postgres: they are the same',
   schemas: 'compares the description with generated files',
+  users: 'statements of Postgres',
 }

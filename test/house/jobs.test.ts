@@ -17,7 +17,7 @@ const OWNER_ALONE: [what: string, sql: RegExp][] = [
   ['announces jobs', /notifyAfterCommit\([^)]*JOB_CHANNEL/],
 ]
 
-test.each(OWNER_ALONE)('only domain/jobs %s', (_what, sql) => {
+test.each(OWNER_ALONE)('only domain/durable/jobs %s', (_what, sql) => {
   expect(sources.filter(({ text }) => sql.test(text)).length).toBeGreaterThan(0)
   expect(others.filter(({ text }) => sql.test(text)).map(({ file }) => file)).toEqual([])
 })

@@ -17,7 +17,7 @@ const keyOf = ({ source }: Transaction) =>
 
 /**
  * The facts of one user, from everything that is known of the user. Access, status and figures share the same state machine
- * (`domain/subscriptions`). A change of these rules raises FOLD_VERSION. Throws a RangeError for an amount that no fact can hold.
+ * (`domain/purchases/subscriptions`). A change of these rules raises FOLD_VERSION. Throws a RangeError for an amount that no fact can hold.
  */
 export async function foldHistory(life: UserHistory): Promise<Facts> {
   const { user } = life
