@@ -80,8 +80,8 @@ async function giveSandboxAccess({ db, trail, user, deps }: AppClaimant, evidenc
   if (product === undefined) throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
   await transaction(db, async tx => {
     for (const { entitlement: id, before, after } of await grantSandboxAccess(tx, trail.environment, user.id, { product, ends })) {
-      const said = { before: before && shownGrant(id, before), after: shownGrant(id, after) }
-      await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, ...said })
+      const change = { before: before && shownGrant(id, before), after: shownGrant(id, after) }
+      await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, ...change })
     }
   })
   deps.metrics.sandboxInProduction()

@@ -22,8 +22,8 @@ export async function unpinConfiguration(tx: Tx, trail: Place, { id, user }: Pin
 export async function pinExperiment(tx: Tx, trail: Place, { id, user }: Pin, group_id: string): Promise<void> {
   const { changed, before } = await attachToExperiment(tx, trail.environment, id, user, group_id)
   if (!changed) return
-  const said = { before: before === null ? null : { user_id: user, group_id: before }, after: { user_id: user, group_id } }
-  await audit(tx, trail, { resource: 'experiment', id, user, ...said })
+  const change = { before: before === null ? null : { user_id: user, group_id: before }, after: { user_id: user, group_id } }
+  await audit(tx, trail, { resource: 'experiment', id, user, ...change })
 }
 
 export async function unpinExperiment(tx: Tx, trail: Place, { id, user }: Pin): Promise<void> {

@@ -31,14 +31,14 @@ function notifications(chain: AppleChain, count: number, users: string[]): Uint8
     const account = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
     const subscription = appleSubscription(chain, { account })
     const at = begin + n
-    const told = [
+    const pushes = [
       subscription.subscribe(at),
       subscription.switchAutoRenew(at + 86_400_000, false),
       subscription.switchAutoRenew(at + 2 * 86_400_000, true),
       subscription.renew(at + 30 * 86_400_000),
       subscription.refund(at + 30.5 * 86_400_000, 50_000),
     ]
-    bodies.push(...told.map(({ body }) => body))
+    bodies.push(...pushes.map(({ body }) => body))
   }
   return bodies.slice(0, count)
 }

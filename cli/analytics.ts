@@ -14,7 +14,7 @@ import { commandOf } from './program.ts'
 /** Rows of facts that one statement removes. */
 const BATCH = 10_000
 /** Between two lines of progress. */
-const SAID_MS = 5_000
+const REPORT_EVERY_MS = 5_000
 
 /** Rebuilds the facts of one environment. False: the facts that were read before differed from the rebuilt ones. */
 async function rebuildOne(
@@ -23,10 +23,10 @@ async function rebuildOne(
   { signal, out, note }: CommandContext,
 ): Promise<boolean> {
   const label = `project ${project} (${name}), ${kind}`
-  let saidAt = performance.now()
+  let reportedAt = performance.now()
   const onProgress = (users: number) => {
-    if (performance.now() - saidAt < SAID_MS) return
-    saidAt = performance.now()
+    if (performance.now() - reportedAt < REPORT_EVERY_MS) return
+    reportedAt = performance.now()
     note(`${label}: ${counted(users)} customers so far`)
   }
   const rebuilt = await rebuildFacts(pool, id, { isStopping: () => signal.aborted, onProgress })

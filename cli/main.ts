@@ -18,7 +18,7 @@ function interruption(): AbortSignal {
 }
 
 /** Where to read on after a wrong call: the help of the command, or of the program if no command is named. */
-function tellHelp(args: string[], note: (line: string) => void): void {
+function printHelp(args: string[], note: (line: string) => void): void {
   const { words } = reached(root, args[0] === 'help' ? args.slice(1) : args)
   if (words.length > 0) note(`See "help ${words.join(' ')}".`)
   else parse(root, ['--help'], text => note(`\n${text.trimEnd()}`))
@@ -41,7 +41,7 @@ async function main(): Promise<number> {
     }
     if (line === undefined) console.error(error)
     else note(`perennial: ${line}`)
-    if (error instanceof UsageError) tellHelp(args, note)
+    if (error instanceof UsageError) printHelp(args, note)
     return 1
   }
 }

@@ -1,5 +1,5 @@
 import { requestAdServices } from '../../domain/audience/customers/ad-services.ts'
-import { noteSaid, type Said } from '../../domain/audience/customers/app-user.ts'
+import { noteReportedTraits, type ReportedTraits } from '../../domain/audience/customers/app-user.ts'
 import { setProperties } from '../../domain/users/properties.ts'
 import { storable } from '../../schemas/formats.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -7,9 +7,9 @@ import { environmentsOf } from '../v3/operation.ts'
 import { SdkProblem } from './errors.ts'
 import { ofUser } from './operation.ts'
 
-type Attribution = NonNullable<Said['attribution']>
+type Attribution = NonNullable<ReportedTraits['attribution']>
 type Words = { media_source: string; campaign: string; ad_set: string; ad: string }
-type Told = Record<string, unknown>
+type ProviderData = Record<string, unknown>
 
 /** In the words of each provider, the first that is there. */
 const WORDS: Record<string, { [Field in keyof Words]: string[] }> = {
@@ -46,23 +46,23 @@ const IDS: Record<string, { key: string; fields: string[] }> = {
   adjust: { key: '_q_adjust_adid', fields: ['adid'] },
 }
 
-function firstText(told: Told, names: string[]): string | undefined {
+function firstText(providerData: ProviderData, names: string[]): string | undefined {
   const texts = names
-    .map(name => told[name])
+    .map(name => providerData[name])
     .filter((value): value is string => typeof value === 'string' && value !== '' && storable(value))
   return texts[0]?.slice(0, 255)
 }
 
 /** Apple has its data in an object for each version. */
-function appleTold(told: Told): Told | null {
-  const inner = Object.values(told).find((value): value is Told => typeof value === 'object' && value !== null)
-  const flat = inner ?? told
+function appleProviderData(providerData: ProviderData): ProviderData | null {
+  const inner = Object.values(providerData).find((value): value is ProviderData => typeof value === 'object' && value !== null)
+  const flat = inner ?? providerData
   return String(flat['iad-attribution']) === 'true' ? flat : null
 }
 
-function attributionOf(provider: string, told: Told): Attribution {
+function attributionOf(provider: string, providerData: ProviderData): Attribution {
   const words = WORDS[provider]
-  const data = provider === 'apple_search_ads' ? appleTold(told) : told
+  const data = provider === 'apple_search_ads' ? appleProviderData(providerData) : providerData
   if (!words || !data) return {}
   const found = Object.entries(words).flatMap(([field, names]) => {
     const text = firstText(data, names)
@@ -74,7 +74,7 @@ function attributionOf(provider: string, told: Told): Attribution {
 const TOKEN = /^[A-Za-z0-9+/=_-]{1,4096}$/
 
 /** Some devices break the lines of Base64. */
-function adServicesToken({ token }: Told): string {
+function adServicesToken({ token }: ProviderData): string {
   const text = typeof token === 'string' ? token.replace(/\s+/g, '') : ''
   if (!TOKEN.test(text)) throw new SdkProblem('malformed', 'provider_data.d.token must be 1 to 4096 characters of Base64')
   return text
@@ -83,15 +83,15 @@ function adServicesToken({ token }: Told): string {
 export const sdkCreateAttribution = ofUser('sdkCreateAttribution', ({ body, user, environment, owner, inTurn, db }) =>
   inTurn(async () => {
     const { provider, d = {}, uid } = body.provider_data
-    const told = d as Told
+    const providerData = d as ProviderData
     if (provider === 'apple_adservices_token') {
-      const token = adServicesToken(told)
+      const token = adServicesToken(providerData)
       await transaction(db, tx => requestAdServices(tx, user, environmentsOf(owner).production, token))
     }
-    const attribution = attributionOf(provider, told)
-    if (Object.keys(attribution).length > 0) await noteSaid(db, user, { attribution })
+    const attribution = attributionOf(provider, providerData)
+    if (Object.keys(attribution).length > 0) await noteReportedTraits(db, user, { attribution })
     const id = IDS[provider]
-    const value = id && firstText({ uid, ...told }, ['uid', ...id.fields])
+    const value = id && firstText({ uid, ...providerData }, ['uid', ...id.fields])
     if (value !== undefined) await transaction(db, tx => setProperties(tx, environment, user.id, [{ key: id!.key, value }]))
     return { success: true as const, data: { client_uid: user.id, status: 'OK' as const } }
   }),

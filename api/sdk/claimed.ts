@@ -96,21 +96,21 @@ export function claimedPurchase(given: unknown, now: number, screens: Screens = 
   }
 }
 
-type Told = { input: PurchaseInput; at: number }
+type PlayPurchase = { input: PurchaseInput; at: number }
 
 /** The purchases of Google Play in a list of an SDK, each once, the latest first. What is malformed is left out: it must not cost the others. */
 export function claimedPurchases(given: unknown[], now: number, most: number, screens?: Screens): PurchaseInput[] {
-  const told = new Map<string, Told>()
+  const purchases = new Map<string, PlayPurchase>()
   for (const one of given) {
     try {
       const input = claimedPurchase(one, now, screens)
       const token = input?.play_store_data?.purchase_token
-      if (token !== undefined) told.set(token, { input: input!, at: Date.parse(input!.purchased_at!) })
+      if (token !== undefined) purchases.set(token, { input: input!, at: Date.parse(input!.purchased_at!) })
     } catch (error) {
       if (!(error instanceof SdkProblem)) throw error
     }
   }
-  return [...told.values()]
+  return [...purchases.values()]
     .sort((a, b) => b.at - a.at)
     .slice(0, most)
     .map(({ input }) => input)

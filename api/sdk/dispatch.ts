@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type AppUser, findAppUser, noteSaid, type Said } from '../../domain/audience/customers/app-user.ts'
+import { type AppUser, findAppUser, noteReportedTraits, type ReportedTraits } from '../../domain/audience/customers/app-user.ts'
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { Detail } from '../../domain/kernel/refusal.ts'
 import type { KeyOwner } from '../../domain/projects/keys.ts'
@@ -17,7 +17,7 @@ import { textOf, userInHeader } from '../v3/sdk-headers.ts'
 import { withoutNulls } from '../v3/without-nulls.ts'
 import { SdkProblem } from './errors.ts'
 import type { AskedReceipts, SdkOperation } from './operation.ts'
-import { platformOfCall, saidBy } from './said.ts'
+import { platformOfCall, reportedTraits } from './said.ts'
 
 /** `askedReceipts`: of this process. */
 export type SdkDeps = ApiDeps & { log: Logger; askedReceipts: AskedReceipts }
@@ -73,19 +73,19 @@ function namedUser(operation: SdkOperation, input: Input, request: AppRequest): 
 async function execute(operation: SdkOperation, request: AppRequest, input: Input, deps: SdkDeps): Promise<unknown> {
   const { owner, request: incoming } = request
   const id = namedUser(operation, input, request)
-  const said = saidBy(incoming.headers, input.body)
+  const reported = reportedTraits(incoming.headers, input.body)
   const inTurn: StatementTurn = work => deps.turns(owner.environment, false, () => work(deps.pool))
-  const platform = platformOfCall(incoming.headers, said)
+  const platform = platformOfCall(incoming.headers, reported)
   if (operation.creates && operation.needsPlatform && !platform)
     throw new SdkProblem('unknownPlatform', 'neither the header Platform nor the device names a platform of the SDKs')
-  const user = await inTurn(() => userOf(operation, deps, owner, id, said))
+  const user = await inTurn(() => userOf(operation, deps, owner, id, reported))
   const place = placeOf(operation, request, user)
   request.onPlace(place.environmentKind)
   const call = {
     ...input,
     owner,
     user,
-    said,
+    reported,
     trigger: textOf(incoming.headers, 'trigger'),
     deps,
     log: deps.log,
@@ -98,7 +98,7 @@ async function execute(operation: SdkOperation, request: AppRequest, input: Inpu
 }
 
 /** The user of the request, who is created where the operation allows it; what the app tells is stored with it. */
-async function userOf({ creates }: SdkOperation, deps: ApiDeps, owner: KeyOwner, id: string, said: Said): Promise<AppUser> {
+async function userOf({ creates }: SdkOperation, deps: ApiDeps, owner: KeyOwner, id: string, reported: ReportedTraits): Promise<AppUser> {
   const environments = [owner.environment, owner.otherEnvironment]
   let user = await findAppUser(deps.listing, environments, id)
   if (!user) {
@@ -109,7 +109,7 @@ async function userOf({ creates }: SdkOperation, deps: ApiDeps, owner: KeyOwner,
     user = await findAppUser(deps.pool, environments, id)
     if (!user) throw new SdkProblem('notFound', 'user not found')
   }
-  await noteSaid(deps.pool, user, said)
+  await noteReportedTraits(deps.pool, user, reported)
   return user
 }
 

@@ -32,7 +32,7 @@ export const sdkListEligibility = inApp('sdkListEligibility', async call => {
   return inTurn(async db => {
     const { products } = await readCatalogue(deps.listing, environment)
     const introduced = await introducedProducts(deps.listing, environment, user.id, STORE[platform])
-    const canTell = await isStoreConnected(call, db, STORE[platform])
+    const isKnown = await isStoreConnected(call, db, STORE[platform])
     const groups = groupsOf(asked)
     const introducedGroups = new Set([...introduced].flatMap(product => (groups.get(product) === undefined ? [] : [groups.get(product)])))
     const statusOf = (product: SoldProduct): Status => {
@@ -40,7 +40,7 @@ export const sdkListEligibility = inApp('sdkListEligibility', async call => {
       if (product.type !== 'subscription_with_promo' || storeId === null) return 'non_intro_or_trial_product'
       const group = groups.get(storeId)
       if (introduced.has(storeId) || (group !== undefined && introducedGroups.has(group))) return 'intro_or_trial_ineligible'
-      return canTell ? 'intro_or_trial_eligible' : 'unknown'
+      return isKnown ? 'intro_or_trial_eligible' : 'unknown'
     }
     const known = products.filter(product => isNamed(product.id) || isNamed(storeIdOf(product, platform)))
     const products_enriched = known.map(product => ({

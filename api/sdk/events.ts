@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { appendBatch } from '../../domain/ingestion/append.ts'
 import { canonicalJson } from '../../domain/kernel/canonical-json.ts'
-import { appEventId, happenedAt, saidOf } from '../v3/app-event.ts'
+import { appEventId, deviceAndApp, happenedAt } from '../v3/app-event.ts'
 import { keptFields } from '../v3/screen-events.ts'
 import { SdkProblem } from './errors.ts'
 import { ofUser } from './operation.ts'
@@ -13,12 +13,12 @@ const idOf = (event: string, payload: unknown): string => createHash('sha256').u
 
 export const sdkCreateEvent = ofUser(
   'sdkCreateEvent',
-  ({ body, user, said, environment, inTurn }) =>
+  ({ body, user, reported, environment, inTurn }) =>
     inTurn(async db => {
       const { event, payload = {} } = body
       const properties = keptFields(Object.fromEntries(Object.entries(payload).filter(([name]) => !AMOUNTS.has(name))))
       const item = {
-        ...saidOf(said),
+        ...deviceAndApp(reported),
         event_id: appEventId(user, idOf(event, payload)),
         event_name: event,
         customer_uid: user.id,

@@ -56,8 +56,8 @@ const handOver = ({ db, trail, environment, user, body }: Call, to: string) =>
     async tx => {
       const lineages = await handOverPurchases(tx, environment, user.id, to)
       if (lineages === 0) return
-      const said = { before: { user_id: user.id }, after: { user_id: to, lineages } }
-      await audit(tx, trail, { resource: 'identity', id: body.identity_id, ...said, user: to, reason: 'purchases handed over' })
+      const change = { before: { user_id: user.id }, after: { user_id: to, lineages } }
+      await audit(tx, trail, { resource: 'identity', id: body.identity_id, ...change, user: to, reason: 'purchases handed over' })
     },
     isReportConflict,
   )

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { AppUser, Said } from '../../domain/audience/customers/app-user.ts'
+import type { AppUser, ReportedTraits } from '../../domain/audience/customers/app-user.ts'
 import type { Trail } from '../../domain/kernel/audit/record.ts'
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { KeyOwner } from '../../domain/projects/keys.ts'
@@ -15,14 +15,14 @@ export type AskedReceipts = Map<string, number>
 export type SdkPlatform = 'iOS' | 'Android'
 
 /**
- * A request on a user, who exists and acts in its environment. `said`: what the request tells of the app; `trigger`: what the SDK asks for.
+ * A request on a user, who exists and acts in its environment. `reported`: what the request tells of the app; `trigger`: what the SDK asks for.
  * `askedReceipts`: of this process.
  * The handler takes a turn for each group of statements, so that none is held while a store is asked.
  */
 export type SdkCaller = {
   owner: KeyOwner
   user: AppUser
-  said: Said
+  reported: ReportedTraits
   trigger: string | undefined
   environment: number
   environmentKind: EnvironmentKind

@@ -24,7 +24,7 @@ function remember(asked: AskedReceipts, key: string, ms: number): void {
 const isRestore = (trigger: string | undefined): boolean => trigger === 'Restore' || trigger === 'SyncHistoricalData'
 
 const isSubscription = ({ statements }: StoreReport): boolean =>
-  statements.some(one => one.kind === 'period' && one.said.isSubscription === true)
+  statements.some(one => one.kind === 'period' && one.reported.isSubscription === true)
 
 /** The reports of a store have the oldest lineage first. */
 const mattering = (reports: StoreReport[]): StoreReport[] =>
@@ -32,7 +32,7 @@ const mattering = (reports: StoreReport[]): StoreReport[] =>
 
 /** The last transaction of a lineage, as evidence of its own. */
 function lastOf(evidence: Evidence & Confirmation, report: StoreReport): (Evidence & Confirmation) | undefined {
-  const last = report.statements.findLast((one): one is PeriodStatement => one.kind === 'period' && one.said.product !== undefined)
+  const last = report.statements.findLast((one): one is PeriodStatement => one.kind === 'period' && one.reported.product !== undefined)
   return last && { ...evidence, reports: [report], lineage: report.lineage, subject: last.subject }
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Said } from '../../domain/audience/customers/app-user.ts'
-import { namedPlatform, saidByHeaders, textOf } from '../v3/sdk-headers.ts'
+import type { ReportedTraits } from '../../domain/audience/customers/app-user.ts'
+import { namedPlatform, textOf, traitsInHeaders } from '../v3/sdk-headers.ts'
 import type { SdkPlatform } from './operation.ts'
 
 const LONGEST = 255
@@ -19,12 +19,12 @@ function fieldOf(device: Record<string, unknown>, name: string): string | undefi
 const matching = (text: string | undefined, pattern: RegExp): string | undefined => (text && pattern.test(text) ? text : undefined)
 
 /** What a request tells of the app and its device: in its headers, and where they are silent, in its body. */
-export function saidBy(headers: IncomingHttpHeaders, body: unknown): Said {
+export function reportedTraits(headers: IncomingHttpHeaders, body: unknown): ReportedTraits {
   const { device: named, d, version, v } = (body ?? {}) as Record<string, unknown>
   const sent = named ?? d
   const device = typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? (sent as Record<string, unknown>) : {}
-  const said = saidByHeaders(headers)
-  const platform = said.platform ?? namedPlatform(fieldOf(device, 'os')) ?? namedPlatform(fieldOf(device, 'platform'))
+  const reported = traitsInHeaders(headers)
+  const platform = reported.platform ?? namedPlatform(fieldOf(device, 'os')) ?? namedPlatform(fieldOf(device, 'platform'))
   const advertiser = fieldOf(device, 'advertiser_id')
   const texts = {
     id: fieldOf(device, 'device_id'),
@@ -37,8 +37,8 @@ export function saidBy(headers: IncomingHttpHeaders, body: unknown): Said {
   const app = { version: fieldOf(device, 'app_version'), sdk_version: fieldOf({ version: version ?? v }, 'version') }
   return {
     ...(platform && { platform }),
-    device: { ...known(texts), ...said.device },
-    app: { ...known(app), ...said.app },
+    device: { ...known(texts), ...reported.device },
+    app: { ...known(app), ...reported.app },
   }
 }
 
@@ -46,8 +46,8 @@ const known = (texts: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
 /** `Platform` counts, and where it is missing, the device. Undefined: it is no platform of the SDKs. */
-export function platformOfCall(headers: IncomingHttpHeaders, { platform }: Said): SdkPlatform | undefined {
+export function platformOfCall(headers: IncomingHttpHeaders, { platform }: ReportedTraits): SdkPlatform | undefined {
   const named = textOf(headers, 'platform')
-  const told = named === undefined ? platform : namedPlatform(named)
-  return told === 'iOS' || told === 'Android' ? told : undefined
+  const platformSent = named === undefined ? platform : namedPlatform(named)
+  return platformSent === 'iOS' || platformSent === 'Android' ? platformSent : undefined
 }

@@ -1,4 +1,4 @@
-import type { AppUser, Said } from '../../domain/audience/customers/app-user.ts'
+import type { AppUser, ReportedTraits } from '../../domain/audience/customers/app-user.ts'
 import { appEventPrefix, type EventInput } from '../../domain/events/item.ts'
 import { MAX_AHEAD_MS } from '../../domain/kernel/limits.ts'
 import { isoMicros } from '../../domain/kernel/time/instant.ts'
@@ -12,7 +12,7 @@ export const happenedAt = (sent: number | undefined, now: number): string =>
 export const appEventId = ({ no }: AppUser, id: string): string => `${appEventPrefix(no)}:${id}`
 
 /** What the headers say, as the log has it. */
-export const saidOf = ({ platform, device, app }: Said): Pick<EventInput, 'platform' | 'device' | 'app'> => ({
+export const deviceAndApp = ({ platform, device, app }: ReportedTraits): Pick<EventInput, 'platform' | 'device' | 'app'> => ({
   ...(platform && { platform }),
   ...(device && { device }),
   ...(app && { app }),

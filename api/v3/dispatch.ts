@@ -1,4 +1,4 @@
-import { type AppUser, findAppUser, noteSaid, type Said } from '../../domain/audience/customers/app-user.ts'
+import { type AppUser, findAppUser, noteReportedTraits, type ReportedTraits } from '../../domain/audience/customers/app-user.ts'
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { Detail } from '../../domain/kernel/refusal.ts'
 import type { KeyOwner } from '../../domain/projects/keys.ts'
@@ -12,7 +12,7 @@ import { readBody } from '../read-body.ts'
 import type { StatementTurn } from '../request-turns.ts'
 import { invalidV3, userNotFound, V3Problem } from './errors.ts'
 import { environmentsOf, type V3Operation } from './operation.ts'
-import { saidByHeaders, userInHeader } from './sdk-headers.ts'
+import { traitsInHeaders, userInHeader } from './sdk-headers.ts'
 import { withoutNulls } from './without-nulls.ts'
 
 export type V3Route = { description: OperationDescription; operation: V3Operation }
@@ -62,22 +62,22 @@ const namedUser = ({ path, query }: Input): string | undefined => path.user_id ?
 
 async function execute(operation: V3Operation, request: AppRequest, input: Input, checked: unknown, deps: ApiDeps): Promise<unknown> {
   const { owner, request: incoming } = request
-  const said = saidByHeaders(incoming.headers)
+  const reported = traitsInHeaders(incoming.headers)
   const inTurn: StatementTurn = work => deps.turns(owner.environment, false, () => work(deps.pool))
   const { path, query, body } = input
   const call = (user: AppUser | undefined) => {
     const place = placeOf(operation, request, user)
     request.onPlace(place.environmentKind)
-    return { path, query, body, owner, said, deps, db: deps.pool, ...place }
+    return { path, query, body, owner, reported, deps, db: deps.pool, ...place }
   }
 
   if (operation.acts === 'at key')
     return inTurn(async () => {
-      await seen(deps, owner, namedUser(input) ?? userInHeader(incoming.headers), said)
+      await seen(deps, owner, namedUser(input) ?? userInHeader(incoming.headers), reported)
       return operation.handle(call(undefined) as never)
     })
   const find = async () => {
-    const user = await seen(deps, owner, namedUser(input), said)
+    const user = await seen(deps, owner, namedUser(input), reported)
     if (!user) throw userNotFound()
     return user
   }
@@ -91,10 +91,15 @@ async function execute(operation: V3Operation, request: AppRequest, input: Input
 }
 
 /** The user of a request, if there is one; what the headers tell is stored with it. Every request asks this: it is planned once. */
-async function seen({ pool, listing }: ApiDeps, owner: KeyOwner, id: string | undefined, said: Said): Promise<AppUser | undefined> {
+async function seen(
+  { pool, listing }: ApiDeps,
+  owner: KeyOwner,
+  id: string | undefined,
+  reported: ReportedTraits,
+): Promise<AppUser | undefined> {
   if (id === undefined || id === '' || !storable(id)) return undefined
   const user = await findAppUser(listing, [owner.environment, owner.otherEnvironment], id)
-  if (user) await noteSaid(pool, user, said)
+  if (user) await noteReportedTraits(pool, user, reported)
   return user
 }
 

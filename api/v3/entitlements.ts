@@ -56,8 +56,8 @@ export const v3GrantUserEntitlement = onUser('v3GrantUserEntitlement', async ({ 
   const work = transaction(db, async tx => {
     const { before, after } = await grantEntitlement(tx, environment, grant)
     if (after !== before) {
-      const said = { before: before && shownGrant(id, before), after: shownGrant(id, after) }
-      await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, ...said })
+      const change = { before: before && shownGrant(id, before), after: shownGrant(id, after) }
+      await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, ...change })
     }
     return after
   })

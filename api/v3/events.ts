@@ -1,11 +1,11 @@
-import type { AppUser, Said } from '../../domain/audience/customers/app-user.ts'
+import type { AppUser, ReportedTraits } from '../../domain/audience/customers/app-user.ts'
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../../domain/events/item.ts'
 import { appendBatch } from '../../domain/ingestion/append.ts'
 import type { Detail } from '../../domain/kernel/refusal.ts'
 import { details } from '../../schemas/details.ts'
 import type { components } from '../../schemas/generated/v3/api.ts'
 import { validateAppEvent } from '../../schemas/generated/v3/operations.ts'
-import { appEventId, fieldOf, happenedAt, saidOf } from './app-event.ts'
+import { appEventId, deviceAndApp, fieldOf, happenedAt } from './app-event.ts'
 import { invalidV3, userNotFound } from './errors.ts'
 import { onUser } from './operation.ts'
 
@@ -18,10 +18,10 @@ function faultsOf(item: Record<string, unknown>): Detail[] {
   return [...faults, ...AMOUNTS.filter(name => item[name] !== undefined).map(field => ({ field, message: 'is not taken from apps' }))]
 }
 
-function eventOf(item: AppEvent, user: AppUser, said: Said): EventInput {
+function eventOf(item: AppEvent, user: AppUser, reported: ReportedTraits): EventInput {
   const { event_id, event_name, happened_at: sent, product_id, transaction_id, screen_id, properties } = item
   return {
-    ...saidOf(said),
+    ...deviceAndApp(reported),
     event_id: appEventId(user, event_id),
     event_name,
     customer_uid: user.id,
@@ -44,11 +44,11 @@ function result({ event_id }: Record<string, unknown>, index: number, outcome: I
   return { ...known, error: { code, message } }
 }
 
-export const v3CreateEvents = onUser('v3CreateEvents', async ({ body, user, said, environment, db }) => {
+export const v3CreateEvents = onUser('v3CreateEvents', async ({ body, user, reported, environment, db }) => {
   const items = body.events as Record<string, unknown>[]
   const judged = items.map((item): EventInput | ItemError => {
     const faults = faultsOf(item)
-    return faults.length > 0 ? invalidItem(faults) : eventOf(item as AppEvent, user, said)
+    return faults.length > 0 ? invalidItem(faults) : eventOf(item as AppEvent, user, reported)
   })
   const outcomes = await appendBatch(db, environment, judged, true)
   const results = outcomes.map((outcome, i) => result(items[i]!, i, outcome))

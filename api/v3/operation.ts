@@ -1,4 +1,4 @@
-import type { AppUser, Said } from '../../domain/audience/customers/app-user.ts'
+import type { AppUser, ReportedTraits } from '../../domain/audience/customers/app-user.ts'
 import type { Trail } from '../../domain/kernel/audit/record.ts'
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { KeyOwner } from '../../domain/projects/keys.ts'
@@ -7,8 +7,8 @@ import type { Pool } from '../../store/connect.ts'
 import type { ApiDeps } from '../operation.ts'
 import type { StatementTurn } from '../request-turns.ts'
 
-/** `said`: what the headers of the request tell of the app. */
-type Request = { owner: KeyOwner; said: Said; deps: ApiDeps; db: Pool }
+/** `reported`: what the headers of the request tell of the app. */
+type Request = { owner: KeyOwner; reported: ReportedTraits; deps: ApiDeps; db: Pool }
 /** Where an operation acts: in the environment of its user, else in that of the key. */
 type Place = { environment: number; environmentKind: EnvironmentKind; trail: Trail & { environment: number } }
 export type V3Call<Id extends V3Id> = V3Input<Id> & Request & Place

@@ -5,7 +5,7 @@ import { details } from '../../schemas/details.ts'
 import { storable } from '../../schemas/formats.ts'
 import type { components } from '../../schemas/generated/v3/api.ts'
 import { validateScreenEvent } from '../../schemas/generated/v3/operations.ts'
-import { fieldOf, happenedAt, saidOf } from './app-event.ts'
+import { deviceAndApp, fieldOf, happenedAt } from './app-event.ts'
 import { invalidV3 } from './errors.ts'
 import { onUser, type UserCall } from './operation.ts'
 
@@ -27,7 +27,7 @@ export const keptFields = (fields: Record<string, unknown>): Record<string, stri
       .slice(0, MOST.fields - 1),
   )
 
-function eventOf(sent: Sent, { user, said }: UserCall<'v3CreateScreenEvents'>): ScreenEvent {
+function eventOf(sent: Sent, { user, reported }: UserCall<'v3CreateScreenEvents'>): ScreenEvent {
   const { type, screen_uid, happened_at, ...fields } = sent
   const isKnown = AS_THEY_ARE.has(type)
   const properties = { ...keptFields(fields), ...(!isKnown && { interaction: type }) }
@@ -35,7 +35,7 @@ function eventOf(sent: Sent, { user, said }: UserCall<'v3CreateScreenEvents'>): 
     content: canonicalJson(sent),
     happenedAt: happened_at === undefined ? null : happenedAt(happened_at, user.now),
     event: {
-      ...saidOf(said),
+      ...deviceAndApp(reported),
       event_name: isKnown ? type : 'screen_interacted',
       customer_uid: user.id,
       ...(screen_uid !== undefined && { screen_id: screen_uid }),

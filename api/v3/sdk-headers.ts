@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Said } from '../../domain/audience/customers/app-user.ts'
+import type { ReportedTraits } from '../../domain/audience/customers/app-user.ts'
 
 const LONGEST = 255
 const APPLE = /^(mac|i|ipad|tv|watch|vision)os$|^(mac os x|osx|mac|apple)$/i
@@ -22,7 +22,7 @@ export function namedPlatform(text: string | undefined): 'iOS' | 'Android' | und
 export const userInHeader = (headers: IncomingHttpHeaders): string | undefined => textOf(headers, 'user-id')
 
 /** What client SDKs tell of device and app in their headers. The version of the platform `web` is that of the SDK, and no system's. */
-export function saidByHeaders(headers: IncomingHttpHeaders): Said {
+export function traitsInHeaders(headers: IncomingHttpHeaders): ReportedTraits {
   const named = textOf(headers, 'platform')
   const platform = namedPlatform(named)
   const system = named?.toLowerCase() === 'web' ? undefined : textOf(headers, 'platform-version')

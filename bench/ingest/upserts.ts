@@ -44,7 +44,7 @@ export const keepUsers: Upsert = {
     const rows = new Map<string, { user: string; at: number; known: (string | undefined)[] }>()
     for (const { user, at, item } of ofUsers(entries)) {
       const { platform, device, app } = item
-      const said = [
+      const values = [
         platform,
         device?.id,
         device?.model,
@@ -55,7 +55,7 @@ export const keepUsers: Upsert = {
         app?.sdk_version,
       ]
       const before = rows.get(user)
-      rows.set(user, { user, at: Math.max(at, before?.at ?? 0), known: said.map((value, i) => value ?? before?.known[i]) })
+      rows.set(user, { user, at: Math.max(at, before?.at ?? 0), known: values.map((value, i) => value ?? before?.known[i]) })
     }
     const users = sorted(rows)
     const known = LAST_KNOWN.map((_, i) => arrayOf(users, row => row.known[i] ?? null))

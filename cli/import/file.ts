@@ -50,7 +50,7 @@ export async function importFile(options: FileOptions, target: ImportTarget, dat
   const rejectsPath = options.rejects ?? earlier?.rejects ?? defaultRejects
   if (earlier?.isFinished && !options.again) {
     context.out(`${file.path} was imported already: ${summary(earlier, done)}. --again posts it again.`)
-    return tellRejects(earlier, context)
+    return printRejects(earlier, context)
   }
   const state: ImportState =
     earlier && !options.again
@@ -100,7 +100,7 @@ export async function importFile(options: FileOptions, target: ImportTarget, dat
   progress.stop()
   show(shown, context)
   context.out(`${file.path}: ${summary(state, done)}.`)
-  return tellRejects(state, context)
+  return printRejects(state, context)
 }
 
 const summary = ({ rows, created, duplicates, rejected }: ImportState, done: string): string =>
@@ -110,7 +110,7 @@ function show(rejections: Rejection[], { note }: CommandContext): void {
   for (const { row, field, reason } of rejections) note(printable(`row ${row.n}: ${field === '' ? '' : `${field} `}${reason}`))
 }
 
-function tellRejects({ rejected, rejects }: ImportState, { note }: CommandContext): number {
+function printRejects({ rejected, rejects }: ImportState, { note }: CommandContext): number {
   if (rejected === 0) return 0
   note(`rejected rows: ${rejects}`)
   return 2

@@ -176,7 +176,7 @@ const checkStores = (project: number, { env, signal }: CommandContext, onStore: 
   )
 }
 
-const tell = ({ platform, findings }: Checked, out: CommandContext['out']): void => {
+const print = ({ platform, findings }: Checked, out: CommandContext['out']): void => {
   out(STORE_NAME[platform])
   for (const { is, text } of findings) out(printable(`  ${MARK[is]}  ${text}`))
 }
@@ -192,7 +192,7 @@ export const storesCheck = action({
     const checked: Checked[] = []
     await checkStores(projectId(given), context, one => {
       checked.push(one)
-      if (!json) tell(one, context.out)
+      if (!json) print(one, context.out)
     })
     if (json) context.out(jsonText(checked.map(({ platform, findings }) => ({ store: platform, findings }))))
     else if (checked.length === 0)

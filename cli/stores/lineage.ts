@@ -80,7 +80,7 @@ export async function readLineages(open: OpenProject, kind: EnvironmentKind | nu
   return { lineages, notifications: await notificationsOfLanes(open.pool, lanes, SHOWN) }
 }
 
-function tellLineage(lineage: ReadLineages['lineages'][number], out: (line: string) => void): void {
+function printLineage(lineage: ReadLineages['lineages'][number], out: (line: string) => void): void {
   const { id, name, platform, environment, owner, aliases, shares, purchases, statements, notifications } = lineage
   out(`Lineage ${id}: ${platform}, ${environment}`)
   out(`  name       ${name}`)
@@ -105,8 +105,8 @@ function tellLineage(lineage: ReadLineages['lineages'][number], out: (line: stri
 }
 
 /** Tells everything that is recorded of the lineages that were given. */
-export function tellLineages(given: string, { lineages, notifications }: ReadLineages, out: (line: string) => void): void {
-  for (const lineage of lineages) tellLineage(lineage, out)
+export function printLineages(given: string, { lineages, notifications }: ReadLineages, out: (line: string) => void): void {
+  for (const lineage of lineages) printLineage(lineage, out)
   if (lineages.length > 0) return
   out(`Nothing is recorded of ${given} yet but its notifications:`)
   for (const line of notificationTable(notifications)) out(`  ${line}`)

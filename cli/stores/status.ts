@@ -3,7 +3,7 @@ import { PROJECT, projectId } from '../arguments.ts'
 import type { CommandContext } from '../command.ts'
 import { action, JSON_OPTION } from '../definition.ts'
 import { jsonText, textTable } from '../table.ts'
-import { notificationTable, readLineages, tellLineages } from './lineage.ts'
+import { notificationTable, printLineages, readLineages } from './lineage.ts'
 import { withProject } from './open.ts'
 import { type ProjectStatus, readStatus, SHOWN_ROWS } from './read-status.ts'
 import { snakeCase } from './snake-case.ts'
@@ -13,7 +13,7 @@ type Out = CommandContext['out']
 
 const HEADERS = ['store', 'environment', 'connection', 'last push', 'last test', 'last sweep', 'pending', 'oldest', 'set aside']
 
-function tellStores({ stores }: ProjectStatus, out: Out): void {
+function printStores({ stores }: ProjectStatus, out: Out): void {
   const rows = stores.map(row => [
     row.store,
     row.environment ?? 'not known yet',
@@ -30,7 +30,7 @@ function tellStores({ stores }: ProjectStatus, out: Out): void {
 }
 
 /** A heading with its rows, and a word on rows that are not shown. */
-function tellList(heading: string, rows: unknown[], lines: string[], out: Out): void {
+function printList(heading: string, rows: unknown[], lines: string[], out: Out): void {
   if (rows.length === 0) return
   out('')
   out(heading)
@@ -38,7 +38,7 @@ function tellList(heading: string, rows: unknown[], lines: string[], out: Out): 
   if (rows.length === SHOWN_ROWS) out(`  only ${SHOWN_ROWS} are shown`)
 }
 
-function tellAlerts({ alerts }: ProjectStatus, out: Out): void {
+function printAlerts({ alerts }: ProjectStatus, out: Out): void {
   const rows = alerts.map(({ alert, platform, environment, about, lineage, firstAt, lastAt }) => [
     alert,
     platform,
@@ -50,10 +50,10 @@ function tellAlerts({ alerts }: ProjectStatus, out: Out): void {
   ])
   const hints = new Set(alerts.flatMap(({ alert, hint }) => (hint === null ? [] : [`${alert}: ${hint}`])))
   const headers = ['alert', 'store', 'environment', 'lineage', 'about', 'since', 'last']
-  tellList('Alerts', alerts, [...textTable(headers, rows, ['lineage']), ...hints], out)
+  printList('Alerts', alerts, [...textTable(headers, rows, ['lineage']), ...hints], out)
 }
 
-function tellFailing({ failing }: ProjectStatus, out: Out): void {
+function printFailing({ failing }: ProjectStatus, out: Out): void {
   const rows = failing.map(({ lineage, name, platform, environment, attempts, since, reason }) => [
     lineage === null ? '-' : String(lineage),
     name,
@@ -64,23 +64,23 @@ function tellFailing({ failing }: ProjectStatus, out: Out): void {
     reason ?? '-',
   ])
   const headers = ['lineage', 'name', 'store', 'environment', 'attempts', 'since', 'reason']
-  tellList('Lineages whose store gives no answer', failing, textTable(headers, rows, ['lineage', 'attempts']), out)
+  printList('Lineages whose store gives no answer', failing, textTable(headers, rows, ['lineage', 'attempts']), out)
 }
 
-function tellStatus(status: ProjectStatus, out: Out): void {
+function printStatus(status: ProjectStatus, out: Out): void {
   const { project, name, addresses, acknowledgements, setAside } = status
   out(`Project ${project} (${name})`)
   out('')
-  tellStores(status, out)
+  printStores(status, out)
   const entered = addresses.map(({ store, address }) => `${store.padEnd(6)}  ${address}`)
-  tellList('Addresses to enter at the stores', addresses, entered, out)
-  tellAlerts(status, out)
+  printList('Addresses to enter at the stores', addresses, entered, out)
+  printAlerts(status, out)
   const waiting = acknowledgements.map(
     ({ environment, count, oldestAt }) => `${count} purchases of ${STORE_NAME.google}, ${environment}, the oldest of ${oldestAt}`,
   )
-  tellList('Not acknowledged yet', acknowledgements, waiting, out)
-  tellFailing(status, out)
-  tellList('Set aside ("stores replay" reads them again)', setAside, notificationTable(setAside), out)
+  printList('Not acknowledged yet', acknowledgements, waiting, out)
+  printFailing(status, out)
+  printList('Set aside ("stores replay" reads them again)', setAside, notificationTable(setAside), out)
 }
 
 export const storesStatus = action({
@@ -103,9 +103,9 @@ and what to do about them.`,
       if (lineage === undefined) {
         const status = await readStatus(open, config)
         if (json) out(jsonText(snakeCase(status)))
-        else tellStatus(status, out)
+        else printStatus(status, out)
       } else if (json) out(jsonText(snakeCase(await readLineages(open, kind, lineage))))
-      else tellLineages(lineage, await readLineages(open, kind, lineage), out)
+      else printLineages(lineage, await readLineages(open, kind, lineage), out)
     })
     return 0
   },

@@ -18,7 +18,7 @@ const OPTIONS = {
 } as const
 
 /** Between two lines of progress. */
-const SAID_MS = 5_000
+const REPORT_EVERY_MS = 5_000
 /** Days of the table that is printed; `--json` has all. */
 const MOST_DAYS = 40
 
@@ -33,7 +33,7 @@ async function recomputeOne(
   { signal, note }: CommandContext,
 ): Promise<Found> {
   const days = new Map<string, MovedDay>()
-  let [customers, moved, saidAt] = [0, 0, performance.now()]
+  let [customers, moved, reportedAt] = [0, 0, performance.now()]
   for (let after: number | null = 0; after !== null; ) {
     if (signal.aborted) throw new CliError(`stopped after ${counted(customers)} customers; the same command goes on`)
     const step = await (isApplied ? recomputeBeginnings : lookAtBeginnings)(pool, id, after)
@@ -44,8 +44,8 @@ async function recomputeOne(
     customers += step.users
     moved += step.moved.length
     after = step.last
-    if (performance.now() - saidAt < SAID_MS) continue
-    saidAt = performance.now()
+    if (performance.now() - reportedAt < REPORT_EVERY_MS) continue
+    reportedAt = performance.now()
     note(`${name}, ${kind}: ${counted(customers)} customers so far`)
   }
   return {
@@ -56,7 +56,7 @@ async function recomputeOne(
   }
 }
 
-function tell({ environment, customers, moved, days }: Found, isApplied: boolean, out: (line: string) => void): void {
+function print({ environment, customers, moved, days }: Found, isApplied: boolean, out: (line: string) => void): void {
   out(
     `${environment}: ${counted(moved)} of ${counted(customers)} customers ${isApplied ? 'begin' : 'would begin'} when their history begins.`,
   )
@@ -79,7 +79,7 @@ async function recompute({ args: [given], values }: CommandInput<typeof OPTIONS>
     if (values.apply) await transaction(pool, tx => audit(tx, trail, { resource: 'project', id: String(project), after: { moved } }))
     if (values.json) out(jsonText(found))
     else {
-      for (const one of found) tell(one, values.apply, out)
+      for (const one of found) print(one, values.apply, out)
       if (!values.apply && found.some(one => one.moved > 0)) out('Nothing is changed: --apply moves them.')
     }
     return 0

@@ -30,7 +30,7 @@ export type UserTraits = { [field in Field]: string | null } & { told_times: (nu
 /** The columns of `users` that the traits fill. */
 export const TRAIT_FIELDS = [...FIELDS, 'told_times', 'last_seen_at', 'created_at', 'is_seen_live'] as const
 
-const NOTHING_TOLD = {
+const NOTHING_KNOWN = {
   ...(Object.fromEntries(FIELDS.map(field => [field, null])) as { [field in Field]: null }),
   last_seen_at: null,
   created_at: null,
@@ -38,17 +38,17 @@ const NOTHING_TOLD = {
 }
 
 /** Of a user of whom nothing is told yet. */
-export const noTraits = (): UserTraits => ({ ...NOTHING_TOLD, told_times: FIELDS.map(() => null) })
+export const noTraits = (): UserTraits => ({ ...NOTHING_KNOWN, told_times: FIELDS.map(() => null) })
 
 /** For users who were written last before each value had its own time: one time for the last known values, and two for the first known ones. */
-const TOLD_TOGETHER = Object.entries({ known_at: LATEST, attributed_at: FIRST, first_known_at: ORIGINS })
+const COMMON_TIMES = Object.entries({ known_at: LATEST, attributed_at: FIRST, first_known_at: ORIGINS })
   .map(([at, fields]) => `array_fill((extract(epoch from u.${at}) * 1000000)::bigint, array[${fields.length}])`)
   .join(' || ')
 
 /** Of `users u`. */
 export const TRAIT_COLUMNS = [
   ...FIELDS.map(field => `u.${field}`),
-  `coalesce(u.told_times, ${TOLD_TOGETHER}) as told_times`,
+  `coalesce(u.told_times, ${COMMON_TIMES}) as told_times`,
   '(extract(epoch from u.last_seen_at) * 1000000)::bigint as last_seen_at',
   '(extract(epoch from u.created_at) * 1000000)::bigint as created_at',
   'u.is_seen_live',
@@ -67,19 +67,25 @@ const SENT: [field: (typeof LATEST)[number], read: (item: Pick<EventInput, 'plat
 ]
 
 /** What an event changed: a value, only the time at which a value was told, or nothing. */
-export type Told = 'news' | 'time' | 'nothing'
+export type TraitChange = 'news' | 'time' | 'nothing'
 
-const most = (one: Told, other: Told): Told => (one === 'news' || other === 'nothing' ? one : other)
+const most = (one: TraitChange, other: TraitChange): TraitChange => (one === 'news' || other === 'nothing' ? one : other)
 
 const PLACES = Object.fromEntries(FIELDS.map((field, place) => [field, place])) as { [field in Field]: number }
 
-function tell(traits: UserTraits, field: Field, value: string | undefined, at: number, counts: (told: number) => boolean): Told {
+function updateTrait(
+  traits: UserTraits,
+  field: Field,
+  value: string | undefined,
+  at: number,
+  counts: (before: number) => boolean,
+): TraitChange {
   if (value === undefined) return 'nothing'
   const place = PLACES[field]
-  const told = traits.told_times[place] ?? null
+  const before = traits.told_times[place] ?? null
   const isKnown = traits[field] !== null
-  if (isKnown && told !== null && !counts(told)) return 'nothing'
-  if (isKnown && told === at && traits[field] === value) return 'nothing'
+  if (isKnown && before !== null && !counts(before)) return 'nothing'
+  if (isKnown && before === at && traits[field] === value) return 'nothing'
   const isNews = traits[field] !== value
   traits[field] = value
   traits.told_times[place] = at
@@ -90,20 +96,24 @@ function tell(traits: UserTraits, field: Field, value: string | undefined, at: n
  * Updates a user's traits by one event (`at`: its time in µs). Of last known values the newest event that said one counts, so an import of history
  * does not overwrite today's device; of attribution the oldest.
  */
-export function updateTraits(traits: UserTraits, item: Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>, at: number): Told {
-  let told: Told = 'nothing'
+export function updateTraits(
+  traits: UserTraits,
+  item: Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>,
+  at: number,
+): TraitChange {
+  let change: TraitChange = 'nothing'
   for (const [field, read] of SENT)
-    told = most(
-      told,
-      tell(traits, field, read(item), at, before => at >= before),
+    change = most(
+      change,
+      updateTrait(traits, field, read(item), at, before => at >= before),
     )
-  if (!item.attribution) return told
+  if (!item.attribution) return change
   for (const field of FIRST)
-    told = most(
-      told,
-      tell(traits, field, item.attribution[field], at, before => at < before),
+    change = most(
+      change,
+      updateTrait(traits, field, item.attribution[field], at, before => at < before),
     )
-  return told
+  return change
 }
 
 /** The first known attribution as one text, to see whether it has changed. */
@@ -113,16 +123,16 @@ export const attributionOf = (traits: UserTraits): string => JSON.stringify(FIRS
  * Updates what was known of a user first, by one event (`at`: its time in µs). The oldest event that said a value counts: the figures of the past
  * must not move when the user updates the app.
  */
-export function updateOrigin(traits: UserTraits, item: Pick<EventInput, 'platform' | 'device' | 'app'>, at: number): Told {
-  let told: Told = 'nothing'
+export function updateOrigin(traits: UserTraits, item: Pick<EventInput, 'platform' | 'device' | 'app'>, at: number): TraitChange {
+  let change: TraitChange = 'nothing'
   for (const column of ORIGINS) {
     const read = SENT.find(([field]) => field === ORIGIN[column])![1]
-    told = most(
-      told,
-      tell(traits, column, read(item), at, before => at < before),
+    change = most(
+      change,
+      updateTrait(traits, column, read(item), at, before => at < before),
     )
   }
-  return told
+  return change
 }
 
 /** Moves the time at which the user was last seen to that of an event, never beyond `now` (µs); true when the time moved. */

@@ -19,7 +19,7 @@ const columnValue = (traits: UserTraits, name: (typeof TRAIT_FIELDS)[number]) =>
 
 const OF_BEGINNING = new Set<string>(['last_seen_at', 'created_at', 'is_seen_live'])
 /** What is told of a new user, beside the times that the creation sets. */
-export const TOLD_COLUMNS = TRAIT_FIELDS.filter(name => !OF_BEGINNING.has(name)).map(name => ({
+export const REPORTED_COLUMNS = TRAIT_FIELDS.filter(name => !OF_BEGINNING.has(name)).map(name => ({
   name,
   type: name === 'told_times' ? 'bigint[]' : columnType(name),
   value: ({ user }: { user: UserTraits }) => (user.told_times.every(at => at === null) ? null : columnValue(user, name)),
@@ -66,7 +66,7 @@ export async function updateTraitsByPurchase(
 ): Promise<void> {
   const traits = (await findUsers(tx, environment, 'id', [user])).get(user)
   if (!traits) return
-  const said = { platform, ...(country !== null && { device: { country } }) }
-  const told = [updateTraits(traits, said, micros(at)), updateOrigin(traits, said, micros(at))]
-  if (told.some(one => one !== 'nothing')) await writeUsers(tx, environment, new Map([[user, traits]]))
+  const reported = { platform, ...(country !== null && { device: { country } }) }
+  const changes = [updateTraits(traits, reported, micros(at)), updateOrigin(traits, reported, micros(at))]
+  if (changes.some(one => one !== 'nothing')) await writeUsers(tx, environment, new Map([[user, traits]]))
 }

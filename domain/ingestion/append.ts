@@ -17,7 +17,7 @@ import { lockUsers } from '../users/user.ts'
 import { ownersOfPosted } from './lineage-owners.ts'
 import { createNewUsers, nameNewcomers } from './new-users.ts'
 import { findDurations } from './period-end.ts'
-import { prepareEntries, type ToldItem } from './prepare-entries.ts'
+import { type AcceptedItem, prepareEntries } from './prepare-entries.ts'
 import { findUnmatched, ownersOfRefunded } from './unmatched-refunds.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
 
@@ -58,9 +58,9 @@ export async function appendItems(
   const durations = await findDurations(tx, environment, wellFormed)
   const { results, repeats, newItems } = validateItems(items, found, durations)
   const fresh = await dropKnownTransactions(tx, environment, newItems, results, repeats)
-  const told = fresh.map((one): ToldItem => ({ ...one, triggers: isTriggering(one.item, one.at, trigger, found) }))
-  const newcomers = nameNewcomers(told, found.now)
-  const prepared = prepareEntries(environment, told, found.now)
+  const accepted = fresh.map((one): AcceptedItem => ({ ...one, triggers: isTriggering(one.item, one.at, trigger, found) }))
+  const newcomers = nameNewcomers(accepted, found.now)
+  const prepared = prepareEntries(environment, accepted, found.now)
   const newUsers = await createNewUsers(tx, environment, newcomers, found.now, prepared)
   const entries = [...prepared.entries.values()]
   const unmatched = await findUnmatched(tx, environment, entries)

@@ -1,20 +1,20 @@
 import type { Tx } from '../../store/connect.ts'
 import { userId } from '../../store/ids.ts'
 import { type FoundUser, findUsers } from '../events/look-up.ts'
-import { TOLD_COLUMNS } from '../events/write-users.ts'
+import { REPORTED_COLUMNS } from '../events/write-users.ts'
 import type { Environment } from '../kernel/environment.ts'
 import type { NamedUser } from '../purchases/claim-named.ts'
 import { isFact } from '../purchases/subscriptions/posted.ts'
 import { createIdentifiedUsers, type NewIdentity } from '../users/user.ts'
-import { beginningsIn, isLive, type Prepared, prepareEntries, type ToldItem } from './prepare-entries.ts'
+import { type AcceptedItem, beginningsIn, isLive, type Prepared, prepareEntries } from './prepare-entries.ts'
 
 /** The items about a user who does not exist yet. */
-export type Newcomer = { user: FoundUser; items: ToldItem[] }
+export type Newcomer = { user: FoundUser; items: AcceptedItem[] }
 
 /** Gives an id, and the times of a beginning, to each user of the items who does not exist yet. */
-export function nameNewcomers(told: ToldItem[], now: number): Newcomer[] {
+export function nameNewcomers(accepted: AcceptedItem[], now: number): Newcomer[] {
   const byUser = Map.groupBy(
-    told.filter(({ user }) => user?.id === ''),
+    accepted.filter(({ user }) => user?.id === ''),
     ({ user }) => user!,
   )
   return [...byUser].map(([user, items]) => {
@@ -25,7 +25,7 @@ export function nameNewcomers(told: ToldItem[], now: number): Newcomer[] {
   })
 }
 
-function historyOf(items: ToldItem[], now: number): NewIdentity['history'] {
+function historyOf(items: AcceptedItem[], now: number): NewIdentity['history'] {
   const beginnings = items.flatMap(beginningsIn)
   if (beginnings.length === 0) return null
   return { first: Math.min(...beginnings), last: Math.min(now, Math.max(...items.map(({ at }) => at))) }
@@ -52,7 +52,7 @@ export async function createNewUsers(
     isSeenLive: newcomer.user.is_seen_live!,
     isPosted: isPosted(newcomer),
   }))
-  const created = await createIdentifiedUsers(tx, environment, identities, TOLD_COLUMNS)
+  const created = await createIdentifiedUsers(tx, environment, identities, REPORTED_COLUMNS)
   for (const { user } of newcomers) {
     prepared.changed.delete(user.id)
     prepared.rooted.delete(user.id)

@@ -8,21 +8,21 @@ import { isFact } from '../purchases/subscriptions/posted.ts'
 import { moveBeginning } from '../users/beginning.ts'
 import type { NewItem } from './validate-items.ts'
 
-export type ToldItem = NewItem & { triggers: boolean }
+export type AcceptedItem = NewItem & { triggers: boolean }
 
 /** Whether the event shows its user live: an app sent it, however late, or it acts. Everything else is history. */
 export const isLive = ({ ofApp }: EventInput, triggers: boolean): boolean => triggers || ofApp !== undefined
 
 /** The times (µs) at which the item says that its user was there already: of the event, if that is history, and what the caller states. */
-export function beginningsIn({ item, at, triggers }: ToldItem): number[] {
+export function beginningsIn({ item, at, triggers }: AcceptedItem): number[] {
   const stated = item.created_at === undefined ? [] : [micros(item.created_at)]
   return isLive(item, triggers) ? stated : [at, ...stated]
 }
 
 /** Moves the beginnings of users back to the history in the batch, whatever is live in it and in whatever order; gives those whose beginning moved. */
-function updateBeginnings(told: ToldItem[]): Set<FoundUser> {
+function updateBeginnings(accepted: AcceptedItem[]): Set<FoundUser> {
   const moved = new Set<FoundUser>()
-  for (const one of told) {
+  for (const one of accepted) {
     if (!one.user) continue
     for (const at of beginningsIn(one)) if (moveBeginning(one.user, at)) moved.add(one.user)
   }
@@ -38,15 +38,15 @@ export type Prepared = { entries: Map<number, Entry>; changed: Map<string, UserT
 /** Updates the traits of the items' users in order, and makes the entries, which say what was known of the user until then. */
 export function prepareEntries(
   environment: Environment,
-  told: ToldItem[],
+  accepted: AcceptedItem[],
   now: number,
   { entries, changed, rooted }: Prepared = { entries: new Map(), changed: new Map(), rooted: new Set() },
 ): Prepared {
-  for (const user of updateBeginnings(told)) {
+  for (const user of updateBeginnings(accepted)) {
     rooted.add(user.id)
     changed.set(user.id, user)
   }
-  for (const { index, item, at, user, platform, transactionKey, triggers } of told) {
+  for (const { index, item, at, user, platform, transactionKey, triggers } of accepted) {
     if (user) {
       const attribution = attributionOf(user)
       const [last, first] = [updateTraits(user, item, at), updateOrigin(user, item, at)]

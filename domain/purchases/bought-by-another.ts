@@ -30,7 +30,7 @@ async function newPurchase(tx: Tx, environment: Environment, { lineage, added }:
   const [before, newest] = periods.slice(-2)
   if (!before || !newest || newest.subject === null || !added.has(newest.subject)) return null
   const isCalledSo = reports.some(({ statements }) =>
-    statements.some(one => one.kind === 'period' && one.subject === newest.subject && one.said.isRenewal === false),
+    statements.some(one => one.kind === 'period' && one.subject === newest.subject && one.reported.isRenewal === false),
   )
   return isCalledSo ? { before, newest } : null
 }

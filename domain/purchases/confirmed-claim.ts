@@ -41,14 +41,14 @@ export function withSigned(input: PurchaseInput, confirmation: Confirmation): Pu
 }
 
 /** What the caller says of the claimed transaction, for what the store leaves out. Which product it is of, only the store says. */
-export function saidByClaim(claim: Claim, subject: string, statedAt: number): Statement[] {
+export function statementsOfClaim(claim: Claim, subject: string, statedAt: number): Statement[] {
   const { transaction, originalTransaction, token, order, subscription, storeType } = claim
-  const said = { origin: 'caller' as const, statedAt, subject }
+  const common = { origin: 'caller' as const, statedAt, subject }
   const period: Statement = {
-    ...said,
+    ...common,
     kind: 'period',
     ids: { transaction, originalTransaction, token, order, subscription, storeType },
-    said: {
+    reported: {
       isSubscription: claim.isSubscription,
       ...(claim.isPriced && { currency: claim.currency, price: claim.price }),
       begins: claim.purchasedAt,
@@ -60,7 +60,7 @@ export function saidByClaim(claim: Claim, subject: string, statedAt: number): St
     },
   }
   const isOff = claim.isSubscription && !claim.autoRenewing
-  return isOff ? [period, { ...said, kind: 'renewal', said: { autoRenews: false } }] : [period]
+  return isOff ? [period, { ...common, kind: 'renewal', reported: { autoRenews: false } }] : [period]
 }
 
 /** The group of reports with the claimed transaction, and the recorded purchase of it. */

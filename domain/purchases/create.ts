@@ -6,7 +6,7 @@ import { alreadyExists, conflict, Refusal } from '../kernel/refusal.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
 import { requestAcknowledgements } from './acknowledgement.ts'
 import type { PurchaseInput } from './claim.ts'
-import { claimedGroup, confirmedPeriod, findStated, saidByClaim, withSigned } from './confirmed-claim.ts'
+import { claimedGroup, confirmedPeriod, findStated, statementsOfClaim, withSigned } from './confirmed-claim.ts'
 import { claimLineage, hasShare, type Ownership, resolveOwner } from './lineage.ts'
 import { findRecorded, lockClaimedLineage, type RecordedTransaction, transactionIdOf } from './locate.ts'
 import { type LockedReports, lockReports, ownerOf, postedUsersOf, transactionsOfReport } from './locked-reports.ts'
@@ -56,7 +56,7 @@ async function write(
   const writing = { isConnected: evidence?.isConnected ?? false, owner, triggers: claim.triggers }
   for (const other of others) await writeReports(tx, environment, other, writing)
   const { rows } = await tx.query<{ now: number }>('select (extract(epoch from clock_timestamp()) * 1000)::bigint as now')
-  const claimed = { subject, said: saidByClaim(claim, subject, rows[0]!.now), screen: claim.screen }
+  const claimed = { subject, statements: statementsOfClaim(claim, subject, rows[0]!.now), screen: claim.screen }
   return (await writeReports(tx, environment, group, { ...writing, claimed })).purchases.get(subject)
 }
 

@@ -28,12 +28,12 @@ export async function storeDerived(tx: Tx, purchases: HistoryPurchase[], emissio
   const stored = new Map(purchases.map(purchase => [purchase.id, purchase]))
   const all = await stepwise(derivedInSteps(purchases))
   const changed = await stepwise(flatMapStepwise(all, one => (of.has(one.id) || isChanged(one, stored) ? [one] : [])))
-  const emitted = (id: number) => JSON.stringify((of.get(id) ?? []).map(({ told }) => told))
-  const refundTold = (id: number) => of.get(id)?.findLast(e => e.refundTold !== undefined)?.refundTold ?? null
-  const creditTold = (id: number) => of.get(id)?.find(e => e.creditTold !== undefined)?.creditTold ?? null
-  const takenBackTold = (id: number) => of.get(id)?.find(e => e.takenBackTold !== undefined)?.takenBackTold ?? null
+  const emitted = (id: number) => JSON.stringify((of.get(id) ?? []).map(({ emittedAs }) => emittedAs))
+  const refundReported = (id: number) => of.get(id)?.findLast(e => e.refundReported !== undefined)?.refundReported ?? null
+  const creditReported = (id: number) => of.get(id)?.find(e => e.creditReported !== undefined)?.creditReported ?? null
+  const takenBackReported = (id: number) => of.get(id)?.find(e => e.takenBackReported !== undefined)?.takenBackReported ?? null
   for (const { columns, rows } of derivedColumns(changed)) {
-    const told = [emitted, refundTold, takenBackTold, creditTold].map(column => arrayOf(rows, ({ id }) => column(id)))
-    await tx.query({ name: 'derive-purchases', text: DERIVE, values: [...columns, ...told] })
+    const emittedColumns = [emitted, refundReported, takenBackReported, creditReported].map(column => arrayOf(rows, ({ id }) => column(id)))
+    await tx.query({ name: 'derive-purchases', text: DERIVE, values: [...columns, ...emittedColumns] })
   }
 }

@@ -16,20 +16,20 @@ import { isTrialPurchase } from './subscriptions/recorded.ts'
 export type OnceOnly = 'begin' | 'changed' | 'level' | 'retry' | 'still_active' | 'expired'
 
 /**
- * A catalogue event of a purchase. `told`: the entry that says in the purchase's `emitted` that the log has it. `id`: its id in the log, the same
+ * A catalogue event of a purchase. `emittedAs`: the entry that says in the purchase's `emitted` that the log has it. `id`: its id in the log, the same
  * whenever it is told.
  */
 export type Emission = {
   purchase: PurchaseRow
   slug: string
   at: string
-  told: OnceOnly | (string & {})
+  emittedAs: OnceOnly | (string & {})
   id: string
   /** What the log says with this event of refunds, and of what was taken back of them, in sum. */
-  refundTold?: string
-  takenBackTold?: string
+  refundReported?: string
+  takenBackReported?: string
   /** The same of credits. */
-  creditTold?: string
+  creditReported?: string
   /** The value, without sign; `paid`: the purchase of which it is a part, by default the event's own. */
   amount?: string
   paid?: PurchaseRow
@@ -49,17 +49,17 @@ export type Emission = {
 }
 
 /** What names an event that a purchase emits at most once. */
-export const toldOnce = (purchase: PurchaseRow, told: OnceOnly): Pick<Emission, 'purchase' | 'told' | 'id'> => ({
+export const emittedOnce = (purchase: PurchaseRow, emittedAs: OnceOnly): Pick<Emission, 'purchase' | 'emittedAs' | 'id'> => ({
   purchase,
-  told,
-  id: `${purchase.id}:${told}`,
+  emittedAs,
+  id: `${purchase.id}:${emittedAs}`,
 })
 
 /** First character of the service's event ids. Callers cannot send it, so the ids never collide with theirs. */
 const OWN_PREFIX = '~'
 
 function itemOf(emission: Emission): EventInput {
-  const { purchase: p, slug, at, id, amount, paid = p, told, oldProduct, newProduct = shownProduct(p), reason, isVoluntary } = emission
+  const { purchase: p, slug, at, id, amount, paid = p, emittedAs, oldProduct, newProduct = shownProduct(p), reason, isVoluntary } = emission
   const original = p.original_transaction_id ?? p.subscription_id ?? p.purchase_token
   const transaction = p.transaction_id ?? p.order_id
   return {
@@ -73,7 +73,7 @@ function itemOf(emission: Emission): EventInput {
     ...(p.screen_id !== null && { screen_id: p.screen_id }),
     ...(reason !== undefined && { reason }),
     ...(isVoluntary !== undefined && { is_voluntary: isVoluntary }),
-    ...(told === 'begin' && p.is_discounted && p.is_subscription && !isTrialPurchase(p) && { is_discounted: true }),
+    ...(emittedAs === 'begin' && p.is_discounted && p.is_subscription && !isTrialPurchase(p) && { is_discounted: true }),
     transaction: {
       ...(transaction !== null && { transaction_id: transaction }),
       ...(original !== null && { original_transaction_id: original }),
@@ -148,7 +148,7 @@ function entryOf(environment: Environment, emission: Emission, rates: Rates, clo
 
 /** Order of events at the same instant: begins first, then changes of facts, then the ends that follow from them. */
 const RANK: Record<OnceOnly, number> = { begin: 0, changed: 1, level: 1, retry: 2, still_active: 3, expired: 4 }
-const rank = ({ told }: Emission) => (told in RANK ? RANK[told as OnceOnly] : 2)
+const rank = ({ emittedAs }: Emission) => (emittedAs in RANK ? RANK[emittedAs as OnceOnly] : 2)
 
 /**
  * Appends the events to the log, in the order of their times. This is the last statement of its transaction. An event is left out when a

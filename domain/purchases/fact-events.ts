@@ -1,6 +1,6 @@
 import { compareAmounts, minus, plus, unscaled } from '../events/money.ts'
 import { flatMapStepwise, type Stepwise } from '../kernel/in-steps.ts'
-import { type Emission, toldOnce } from './emit.ts'
+import { type Emission, emittedOnce } from './emit.ts'
 import { creditedAmount } from './subscriptions/credits.ts'
 import { type PurchaseRow, recordedAt, shownProduct } from './subscriptions/purchase.ts'
 import { isTrialPurchase, periodOf } from './subscriptions/recorded.ts'
@@ -10,8 +10,8 @@ import { refundedAmount } from './subscriptions/refund-parts.ts'
 // the difference is told. So the same facts tell the same events in whatever order they come in, and nothing is told twice.
 
 /** How often the purchases' events of a kind are in the log. */
-const timesTold = (purchases: PurchaseRow[], told: string): number =>
-  purchases.reduce((sum, { emitted }) => sum + emitted.filter(entry => entry === told).length, 0)
+const timesEmitted = (purchases: PurchaseRow[], key: string): number =>
+  purchases.reduce((sum, { emitted }) => sum + emitted.filter(entry => entry === key).length, 0)
 
 /** `isSilent`: the log never gets it, unless it did before that was known. */
 type Step = { purchase: PurchaseRow; at: number; slug: string; isSilent?: boolean } & Pick<
@@ -67,7 +67,7 @@ function switched({ purchase, at: ms }: Step, now: number): Pick<Emission, 'at' 
  * The steps of a kind, in order, that the log does not have. An event stands for a step of its purchase: for a silent one where the purchase has no other, because
  * a later word may make silent what was told. The rest stand for the earliest: a later word may bring the period to which a step belongs.
  */
-function untoldOf(all: Step[], slug: string, purchases: PurchaseRow[]): Step[] {
+function pendingOf(all: Step[], slug: string, purchases: PurchaseRow[]): Step[] {
   const left = new Set(all)
   const takeFirst = (steps: Iterable<Step>, count: number): number => {
     const taken = [...steps].slice(0, count)
@@ -80,7 +80,7 @@ function untoldOf(all: Step[], slug: string, purchases: PurchaseRow[]): Step[] {
       byPurchase.get(purchase) ?? [],
       ({ isSilent }) => `${isSilent ?? false}`,
     )
-    return sum + takeFirst(silent, takeFirst(other, timesTold([purchase], slug)))
+    return sum + takeFirst(silent, takeFirst(other, timesEmitted([purchase], slug)))
   }, 0)
   takeFirst(left, rest)
   return [...left].filter(({ isSilent }) => !isSilent)
@@ -99,17 +99,17 @@ function* steps(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => 
   ])
   const ready = known.filter(({ purchase }) => !isWaiting(purchase))
   return [...Map.groupBy(ready, ({ slug }) => slug)].flatMap(([slug, of]) => {
-    const told = timesTold(purchases, slug)
-    const untold = untoldOf(
+    const count = timesEmitted(purchases, slug)
+    const pending = pendingOf(
       of.sort((a, b) => a.at - b.at),
       slug,
       purchases,
     )
-    return untold.map(({ isSilent: _isSilent, ...step }, i) => ({
+    return pending.map(({ isSilent: _isSilent, ...step }, i) => ({
       ...step,
       ...switched(step, now),
-      told: slug,
-      id: `${step.purchase.lineage}:${slug}:${told + i + 1}`,
+      emittedAs: slug,
+      id: `${step.purchase.lineage}:${slug}:${count + i + 1}`,
     }))
   })
 }
@@ -120,27 +120,35 @@ function retry(purchase: PurchaseRow): Emission[] {
   if (at === null) return []
   const slug = isTrialPurchase(purchase) ? 'trial_billing_retry_entered' : 'subscription_billing_retry_entered'
   const recorded = recordedAt(purchase)
-  return [{ ...toldOnce(purchase, 'retry'), slug, at: recorded, fact: { at, recorded } }]
+  return [{ ...emittedOnce(purchase, 'retry'), slug, at: recorded, fact: { at, recorded } }]
 }
 
-type Money = Pick<Emission, 'slug' | 'at' | 'amount'> & Required<Pick<Emission, 'told'>> & Partial<Emission>
+type Money = Pick<Emission, 'slug' | 'at' | 'amount'> & Required<Pick<Emission, 'emittedAs'>> & Partial<Emission>
 
 const counted = (purchase: PurchaseRow, { fact, ...event }: Money, recorded: string): Emission => ({
   ...event,
   purchase,
-  id: `${purchase.id}:${event.told}:${timesTold([purchase], event.told) + 1}`,
+  id: `${purchase.id}:${event.emittedAs}:${timesEmitted([purchase], event.emittedAs) + 1}`,
   fact: fact ?? { at: event.at, recorded },
 })
 
-/** Refunds that were posted before the purchase stated them: the log has them by the posted events. `untold`: what it does not say of what is stated. */
-function repeatedRefunds(purchase: PurchaseRow, untold: string): Emission[] {
-  let left = untold
+/** Refunds that were posted before the purchase stated them: the log has them by the posted events. `pending`: what it does not say of what is stated. */
+function repeatedRefunds(purchase: PurchaseRow, pending: string): Emission[] {
+  let left = pending
   return purchase.repeated_refunds.flatMap(({ event, amount: millionths }) => {
-    const [told, amount] = [`posted:${event}`, unscaled(millionths, 6)]
-    if (purchase.emitted.includes(told) || compareAmounts(amount, left) > 0 || millionths === 0n) return []
+    const [emittedAs, amount] = [`posted:${event}`, unscaled(millionths, 6)]
+    if (purchase.emitted.includes(emittedAs) || compareAmounts(amount, left) > 0 || millionths === 0n) return []
     left = minus(left, amount)
     return [
-      { purchase, slug: 'subscription_refunded', at: recordedAt(purchase), told, id: `${purchase.id}:${told}`, amount, isPosted: true },
+      {
+        purchase,
+        slug: 'subscription_refunded',
+        at: recordedAt(purchase),
+        emittedAs,
+        id: `${purchase.id}:${emittedAs}`,
+        amount,
+        isPosted: true,
+      },
     ]
   })
 }
@@ -157,22 +165,22 @@ function refunds(purchase: PurchaseRow): Emission[] {
   let rise = minus(plus(refundedAmount(purchase), taken_back), plus(refund_told, taken_back_told))
   const fall = minus(taken_back, taken_back_told)
   const events: Emission[] = []
-  let told = refund_told
+  let reported = refund_told
   for (const repeated of repeatedRefunds(purchase, rise)) {
-    told = plus(told, repeated.amount!)
+    reported = plus(reported, repeated.amount!)
     rise = minus(rise, repeated.amount!)
-    events.push({ ...repeated, refundTold: told })
+    events.push({ ...repeated, refundReported: reported })
   }
   // A free period that is refunded ends, but no money goes back.
   const isFree = isTrialPurchase(purchase) && refunded_at !== null && !purchase.emitted.includes('refunded')
   if (compareAmounts(rise, '0') > 0 || isFree) {
     const amount = isFree ? '0' : rise
-    told = plus(told, amount)
-    events.push(counted(purchase, { slug, at, told: 'refunded', amount, refundTold: told }, recorded))
+    reported = plus(reported, amount)
+    events.push(counted(purchase, { slug, at, emittedAs: 'refunded', amount, refundReported: reported }, recorded))
   }
   if (compareAmounts(fall, '0') > 0) {
-    const sums = { refundTold: minus(told, fall), takenBackTold: taken_back }
-    events.push(counted(purchase, { slug: 'refund_reversed', at: recorded, told: 'refund_reversed', amount: fall, ...sums }, recorded))
+    const sums = { refundReported: minus(reported, fall), takenBackReported: taken_back }
+    events.push(counted(purchase, { slug: 'refund_reversed', at: recorded, emittedAs: 'refund_reversed', amount: fall, ...sums }, recorded))
   }
   return events
 }
@@ -180,21 +188,23 @@ function refunds(purchase: PurchaseRow): Emission[] {
 /** What was credited in all, as far as neither the log nor the event of an upgrade says it. A credit is never taken back. */
 function credited(purchase: PurchaseRow): Emission[] {
   const credits = purchase.credits.filter(({ isOfUpgrade }) => !isOfUpgrade)
-  const told = creditedAmount(credits)
-  const amount = minus(told, purchase.credit_told)
+  const reported = creditedAmount(credits)
+  const amount = minus(reported, purchase.credit_told)
   if (compareAmounts(amount, '0') <= 0) return []
   const { at } = credits.at(-1)!
-  return [counted(purchase, { slug: 'subscription_credited', at, told: 'credited', amount, creditTold: told }, recordedAt(purchase))]
+  return [
+    counted(purchase, { slug: 'subscription_credited', at, emittedAs: 'credited', amount, creditReported: reported }, recordedAt(purchase)),
+  ]
 }
 
-type Telling = { isWaiting: (purchase: PurchaseRow) => boolean; beforeWaiting: ReadonlySet<PurchaseRow>; now: number }
+type PendingScope = { isWaiting: (purchase: PurchaseRow) => boolean; beforeWaiting: ReadonlySet<PurchaseRow>; now: number }
 
 /**
  * The events of stated facts that are not told yet, and those of billing retry; those of a purchase whose begin waits come after its begin, and
  * billing retry after the begin of the next period. A
  * family-shared purchase has none: the subscription belongs to another user.
  */
-export function* factEventsInSteps(all: PurchaseRow[], { isWaiting, beforeWaiting, now }: Telling): Stepwise<Emission[]> {
+export function* factEventsInSteps(all: PurchaseRow[], { isWaiting, beforeWaiting, now }: PendingScope): Stepwise<Emission[]> {
   const purchases = all.filter(purchase => !purchase.is_family_shared)
   const ready = purchases.filter(purchase => !isWaiting(purchase))
   const ofSteps: Emission[][] = []

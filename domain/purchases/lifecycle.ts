@@ -1,6 +1,6 @@
 import { LOYAL_DAYS } from '../events/money.ts'
 import type { Stepwise } from '../kernel/in-steps.ts'
-import { type Emission, toldOnce } from './emit.ts'
+import { type Emission, emittedOnce } from './emit.ts'
 import { type Link, runsOf } from './subscriptions/access-periods.ts'
 import { creditedAmount } from './subscriptions/credits.ts'
 import type { KnownPeriod, Subscription } from './subscriptions/lineages.ts'
@@ -49,7 +49,7 @@ function* beginnings({ links }: Subscription<PurchaseRow>, { begins }: Waiting):
       yield
       const { purchase, trial } = period
       if (!purchase || begins.has(purchase)) continue
-      const base = { ...toldOnce(purchase, 'begin'), slug: slugs[i]!, at: purchase.purchased_at }
+      const base = { ...emittedOnce(purchase, 'begin'), slug: slugs[i]!, at: purchase.purchased_at }
       emissions.push(trial ? base : { ...base, amount: purchase.amount })
     }
   }
@@ -64,7 +64,7 @@ const givenBack = ({ credits }: PurchaseRow, next: PurchaseRow): string =>
 function levelChange(purchase: PurchaseRow, before: PurchaseRow) {
   const { level } = purchase
   if (level === null) return []
-  const event = toldOnce(purchase, 'level')
+  const event = emittedOnce(purchase, 'level')
   if (level.is === 'downgrade') return [{ ...event, slug: 'subscription_downgraded' }]
   return [{ ...event, slug: 'subscription_upgraded', amount: level.refunded ?? givenBack(before, purchase), paid: before }]
 }
@@ -88,7 +88,7 @@ function* productChanges({ links }: Subscription<PurchaseRow>, { begins }: Waiti
 
 function productChange(before: PurchaseRow, purchase: PurchaseRow): Emission[] {
   const known = { at: purchase.purchased_at, oldProduct: shownProduct(before) }
-  const changed = { ...toldOnce(purchase, 'changed'), ...known, slug: 'subscription_product_changed' }
+  const changed = { ...emittedOnce(purchase, 'changed'), ...known, slug: 'subscription_product_changed' }
   return [changed, ...levelChange(purchase, before).map(level => ({ ...level, ...known }))]
 }
 
@@ -100,11 +100,11 @@ const timedEvents = ({ links }: Subscription<PurchaseRow>, { begins, ends }: Wai
     if (!purchase || due > now) return []
     if (slug === 'trial_still_active') {
       const fact = { at: iso(due), recorded: later(purchase.created_at, iso(due)) }
-      return begins.has(purchase) ? [] : [{ ...toldOnce(purchase, 'still_active'), slug, at: iso(now), fact }]
+      return begins.has(purchase) ? [] : [{ ...emittedOnce(purchase, 'still_active'), slug, at: iso(now), fact }]
     }
     const fact = { at: iso(at!), recorded: later(recordedAt(purchase), iso(at!)) }
     if (ends.has(purchase)) return []
-    return [{ ...toldOnce(purchase, 'expired'), slug, at: fact.at, fact, ...(isByCharge && { reason: 'billing_error' }) }]
+    return [{ ...emittedOnce(purchase, 'expired'), slug, at: fact.at, fact, ...(isByCharge && { reason: 'billing_error' }) }]
   })
 
 /**
@@ -114,7 +114,7 @@ const timedEvents = ({ links }: Subscription<PurchaseRow>, { begins, ends }: Wai
 export function* lifecycleInSteps(purchases: PurchaseRow[], subscriptions: Followed[], now: number): Stepwise<Emission[]> {
   const emissions: Emission[] = purchases
     .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
-    .map(purchase => ({ ...toldOnce(purchase, 'begin'), slug: 'in_app_purchase', at: purchase.purchased_at, amount: purchase.amount }))
+    .map(purchase => ({ ...emittedOnce(purchase, 'begin'), slug: 'in_app_purchase', at: purchase.purchased_at, amount: purchase.amount }))
   for (const { subscription, waiting } of subscriptions) {
     for (const emission of yield* beginnings(subscription, waiting)) emissions.push(emission)
     for (const emission of yield* productChanges(subscription, waiting)) emissions.push(emission)

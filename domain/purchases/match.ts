@@ -63,20 +63,20 @@ const idsOf = (row: PurchaseRow): TransactionIds => ({
 })
 
 /** Whether auto-renew was switched on or off, and who switched it off where it was not the customer. */
-function switchSaid({ off_causes }: PurchaseRow, i: number): RenewalStatement['said'] {
+function reportedSwitch({ off_causes }: PurchaseRow, i: number): RenewalStatement['reported'] {
   const cause = (i % 2 === 0 && off_causes[i / 2]) || null
   return { autoRenews: i % 2 === 1, ...(cause !== null && { isVoluntary: false, hasFailed: cause === 'billing_error' }) }
 }
 
 /** What a caller said of a purchase before the store told of it, as statements of the caller: they count where the store says nothing. */
-export function saidByCaller(row: PurchaseRow, subject: string): Statement[] {
+export function reportedByCaller(row: PurchaseRow, subject: string): Statement[] {
   const period: PeriodStatement = {
     kind: 'period',
     origin: 'caller',
     statedAt: Date.parse(recordedAt(row)),
     subject,
     ids: idsOf(row),
-    said: {
+    reported: {
       product: row.store_product_id,
       basePlan: row.base_plan_id,
       isSubscription: row.is_subscription,
@@ -94,10 +94,10 @@ export function saidByCaller(row: PurchaseRow, subject: string): Statement[] {
   }
   const changes = row.is_subscription ? periodOf(row).autoRenewChanges : []
   const renewals = changes.map(
-    (statedAt, i): RenewalStatement => ({ kind: 'renewal', origin: 'caller', statedAt, subject, said: switchSaid(row, i) }),
+    (statedAt, i): RenewalStatement => ({ kind: 'renewal', origin: 'caller', statedAt, subject, reported: reportedSwitch(row, i) }),
   )
-  const at = (seconds: number, said: RenewalStatement['said']): RenewalStatement => {
-    return { kind: 'renewal', origin: 'caller', statedAt: seconds * 1000, subject, said }
+  const at = (seconds: number, reported: RenewalStatement['reported']): RenewalStatement => {
+    return { kind: 'renewal', origin: 'caller', statedAt: seconds * 1000, subject, reported }
   }
   const pauses = row.pauses.map(seconds => at(seconds, { isPaused: true }))
   const resumptions = row.resumptions.map(seconds => at(seconds, { isPaused: false }))

@@ -26,11 +26,11 @@ export function* pendingInSteps(
     }),
     storeEvents(purchases, notices),
   ]
-  const isUntold = ({ purchase, told, id }: Emission) => id !== `${purchase.id}:${told}` || !purchase.emitted.includes(told)
-  const untold = yield* flatMapStepwise(all.flat(), emission => (isUntold(emission) ? [emission] : []))
-  if (untold.length === 0) return untold
+  const isPending = ({ purchase, emittedAs, id }: Emission) => id !== `${purchase.id}:${emittedAs}` || !purchase.emitted.includes(emittedAs)
+  const pending = yield* flatMapStepwise(all.flat(), emission => (isPending(emission) ? [emission] : []))
+  if (pending.length === 0) return pending
   const loyal = yield* loyalInSteps(subscriptions)
-  return untold.map(emission => ({ ...emission, loyal: loyal.has(emission.purchase) }))
+  return pending.map(emission => ({ ...emission, loyal: loyal.has(emission.purchase) }))
 }
 
 /** A period that comes before a waiting one may be missing: then the waiting one's proof of billing retry is about that one. */

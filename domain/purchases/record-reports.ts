@@ -21,7 +21,7 @@ export type RecordingOptions = {
   isConnected: boolean
   triggers?: boolean
   attachTo?: string
-  beforeTelling?: (recorded: readonly RecordedLineage[]) => Promise<void>
+  beforeEmitting?: (recorded: readonly RecordedLineage[]) => Promise<void>
 }
 
 /** The first account that a report names and that exists. */
@@ -38,13 +38,13 @@ async function accountOf(tx: Tx, environment: Environment, { platform, reports }
  * owners, and everything that is derived from them; appends the due events as its last statement, so call it last in a transaction, and repeat the
  * transaction after `isReportConflict`. A lineage without owner is given to the account that the app named to the store, if there is one, or to
  * `attachTo`, who must exist. Only a new purchase of another account moves a lineage from one user to another (`passToBuyer`). Statements that are known already change nothing. `isConnected`: the store can be asked.
- * `beforeTelling`: what else belongs to the transaction, between the purchases and what follows from them; an error undoes it all.
+ * `beforeEmitting`: what else belongs to the transaction, between the purchases and what follows from them; an error undoes it all.
  */
 export async function recordReports(
   tx: Tx,
   environment: Environment,
   reports: StoreReport[],
-  { isConnected, triggers = true, attachTo, beforeTelling }: RecordingOptions,
+  { isConnected, triggers = true, attachTo, beforeEmitting }: RecordingOptions,
 ): Promise<RecordedLineage[]> {
   const groups = await lockReports(tx, environment, reports)
   const owners = groups.flatMap(group => ownerOf(group) ?? [])
@@ -71,7 +71,7 @@ export async function recordReports(
     if (passed.owner !== null) await updateTraitsOf(tx, environment, passed)
   }
   if (isConnected) await requestAcknowledgements(tx, environment, ownedPlayLineages(groups, recorded))
-  await beforeTelling?.(recorded)
+  await beforeEmitting?.(recorded)
   const parties = recorded.flatMap(({ owner, bought }) => [owner, bought?.owner ?? null, bought?.account ?? null])
   const concerned = [...new Set([...parties.filter(user => user !== null), ...posted])].sort()
   if (concerned.length > 0) await refold(tx, environment, concerned)

@@ -32,7 +32,7 @@ export async function refold(tx: Tx, environment: Environment, users: string[], 
   const subscriptions = await stepwise(subscriptionsInSteps(purchases, await postedFacts(tx, environment, users)))
   const emissions = await stepwise(pendingInSteps(purchases, subscriptions, await noticesOf(tx, purchases), now))
   // The next due time of a subscription must not count what is told here.
-  for (const { purchase, told } of emissions) purchase.emitted.push(told)
+  for (const { purchase, emittedAs } of emissions) purchase.emitted.push(emittedAs)
   await storeDerived(tx, purchases, emissions)
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, now)
   await recount(tx, environment, users, statuses, purchases)

@@ -3,6 +3,7 @@ import type { Environment } from '../kernel/environment.ts'
 import { type Tied, tied } from './store-facts/order.ts'
 import type { Notice, PeriodStatement, RenewalStatement, Statement, TransactionIds } from './store-facts/statement.ts'
 
+/** A row of `store_statements`. */
 type Row = {
   kind: string
   subject: string
@@ -26,7 +27,7 @@ const rowOf = (statement: Tied): Row => ({
   tie: statement.tie,
   sequence: statement.sequence ?? null,
   origin: statement.origin,
-  said: statement.said,
+  said: statement.reported,
   ids: idsOf(statement),
 })
 
@@ -95,9 +96,9 @@ export async function readStatements(tx: Tx, lineage: number): Promise<LineageSt
     text: `select kind, subject, stated_at, tie, sequence, origin, said, ids from store_statements where lineage = $1 and kind <> 'notice'`,
     values: [lineage],
   })
-  const statements = rows.map(({ stated_at, ids, ...row }) => {
+  const statements = rows.map(({ stated_at, said, ids, ...row }) => {
     const named = row.kind === 'period' ? { ids } : ids?.token && { token: ids.token }
-    return { ...row, ...named, statedAt: stated_at } as unknown as Tied
+    return { ...row, ...named, statedAt: stated_at, reported: said } as unknown as Tied
   })
   return {
     periods: statements.filter((statement): statement is Tied<PeriodStatement> => statement.kind === 'period'),

@@ -25,13 +25,13 @@ const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 function noticeEventOf(purchases: PurchaseRow[]): (notice: NoticeRow) => Emission[] {
   // Of several with one subject the first one counts: the last entry of a map wins.
   const bySubject = new Map(purchases.map(purchase => [purchase.subject, purchase] as const).reverse())
-  const told = new Set(purchases.flatMap(({ emitted }) => emitted))
+  const known = new Set(purchases.flatMap(({ emitted }) => emitted))
   return ({ subject, at, slug, id, recorded_at }) => {
     const purchase = bySubject.get(subject) ?? purchases.at(-1)
     if (!purchase || purchase.is_family_shared) return []
     const name = `${purchase.platform}:${id}`
-    if (told.has(name)) return []
-    return [{ purchase, slug, at: iso(at), told: name, id: name, fact: { at: iso(at), recorded: recorded_at } }]
+    if (known.has(name)) return []
+    return [{ purchase, slug, at: iso(at), emittedAs: name, id: name, fact: { at: iso(at), recorded: recorded_at } }]
   }
 }
 
@@ -46,7 +46,7 @@ function unmappedEvents(purchases: PurchaseRow[]): Emission[] {
     if (of.some(({ emitted }) => emitted.includes('unmapped'))) return []
     const { lineage, created_at } = purchase
     const fact = { at: purchase.purchased_at, recorded: recordedAt(purchase) }
-    return [{ purchase, slug: 'unmapped_product', at: created_at, told: 'unmapped', id: `${lineage}:unmapped:${product}`, fact }]
+    return [{ purchase, slug: 'unmapped_product', at: created_at, emittedAs: 'unmapped', id: `${lineage}:unmapped:${product}`, fact }]
   })
 }
 

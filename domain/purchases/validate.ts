@@ -59,7 +59,7 @@ function requireFields(given: PurchaseInput, takesUnpriced: boolean): StatedFiel
   return { currency: input.currency!.toUpperCase(), price: input.price!, isPriced, purchased_at: wholeSecond(input.purchased_at!) }
 }
 
-const saidBesides = (input: PurchaseInput) => ({
+const otherFieldsOf = (input: PurchaseInput) => ({
   familyShared: input.is_family_shared ?? false,
   isDiscounted: input.is_discounted ?? false,
   country: input.country ?? null,
@@ -101,7 +101,7 @@ function unlinkedClaim(store: StoreClaim, input: PurchaseInput, stated: StatedFi
   const isSubscription = store.isSubscription ?? word.isSubscription === true
   return {
     ...store,
-    ...saidBesides(input),
+    ...otherFieldsOf(input),
     isSubscription,
     currency,
     price,
@@ -154,7 +154,7 @@ export async function validatePurchase(
   if (faults.length > 0) throw invalidFields(faults)
   return {
     ...store,
-    ...saidBesides(input),
+    ...otherFieldsOf(input),
     isSubscription: recurring,
     currency,
     price,

@@ -43,11 +43,11 @@ const UPDATE = `
 update purchases p set ${names.map(name => `${name} = f.${name}`).join(', ')}, verified_at = environment_now(p.environment),
   screen_id = coalesce(p.screen_id, f.screen_id),
   updated_at = case when (${list('p')}) is distinct from (${list('f')}) then environment_now(p.environment) else p.updated_at end
-from jsonb_to_recordset($1::jsonb) f(id bigint, is_said boolean, screen_id text, ${RECORD})
-where p.id = f.id and (f.is_said or (${list('p')}) is distinct from (${list('f')}))`
+from jsonb_to_recordset($1::jsonb) f(id bigint, is_reported boolean, screen_id text, ${RECORD})
+where p.id = f.id and (f.is_reported or (${list('p')}) is distinct from (${list('f')}))`
 
-/** Writes what the store states of recorded purchases. `is_said`: the store has said something new, which confirms the purchase at least. */
-export async function updateStated(tx: Tx, purchases: (NewPurchase & { id: number; is_said: boolean })[]): Promise<void> {
+/** Writes what the store states of recorded purchases. `is_reported`: the store has said something new, which confirms the purchase at least. */
+export async function updateStated(tx: Tx, purchases: (NewPurchase & { id: number; is_reported: boolean })[]): Promise<void> {
   for (let from = 0; from < purchases.length; from += ROWS_AT_ONCE) {
     const some = purchases.slice(from, from + ROWS_AT_ONCE)
     await tx.query({ name: 'update-stated', text: UPDATE, values: [JSON.stringify(some)] })

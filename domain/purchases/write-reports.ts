@@ -4,7 +4,7 @@ import { accountHash } from './account.ts'
 import { type Bought, giveLineage } from './lineage.ts'
 import { withLinkedTypes } from './linked.ts'
 import { type LockedReports, ownerOf } from './locked-reports.ts'
-import { matchPurchases, saidByCaller } from './match.ts'
+import { matchPurchases, reportedByCaller } from './match.ts'
 import { addAliases, mergeLineages } from './merge-lineages.ts'
 import { statedFactsOf } from './purchase-facts.ts'
 import { purchasesOfLineage, unmappedProducts } from './record.ts'
@@ -17,7 +17,7 @@ import type { PurchaseRow } from './subscriptions/purchase.ts'
 import { insertStated, updateStated } from './write-facts.ts'
 
 /** What a claim adds to the reports: the claimed transaction, what the caller said of it, the screen that sold it. */
-export type ClaimedTransaction = { subject: string; said: Statement[]; screen: string | null }
+export type ClaimedTransaction = { subject: string; statements: Statement[]; screen: string | null }
 
 /**
  * What became of the reports about one lineage. `purchases`: the ids of the recorded transactions by subject. `isConflict`: two lineages with
@@ -98,7 +98,7 @@ async function fold(tx: Tx, environment: Environment, { lineage, platform }: Loc
       tx,
       environment,
       lineage.id,
-      callers.flatMap(([subject, row]) => saidByCaller(row, subject)),
+      callers.flatMap(([subject, row]) => reportedByCaller(row, subject)),
       [],
     )
     statements = await stated()
@@ -136,7 +136,7 @@ export async function writeReports(tx: Tx, environment: Environment, group: Lock
   const { claimed, triggers } = writing
   const owner = ownerOf(group) ?? writing.owner
   const wholeUntil = await writeLineage(tx, environment, group, writing)
-  const statements = [...reports.flatMap(report => report.statements), ...(claimed?.said ?? [])]
+  const statements = [...reports.flatMap(report => report.statements), ...(claimed?.statements ?? [])]
   const fresh = await insertStatements(
     tx,
     environment,
@@ -151,8 +151,8 @@ export async function writeReports(tx: Tx, environment: Environment, group: Lock
   const facts = periods.map(period => {
     const row = matched.get(period.subject)
     const screen = claimed && isNamed(period, claimed.subject) ? claimed.screen : null
-    const isSaid = [period.subject, ...period.aliases].some(name => fresh.has(name))
-    return { period, row, isSaid, purchase: { ...statedFactsOf(period, row), screen_id: screen } }
+    const isReported = [period.subject, ...period.aliases].some(name => fresh.has(name))
+    return { period, row, isReported, purchase: { ...statedFactsOf(period, row), screen_id: screen } }
   })
   // A claim may name the lineage by any of them.
   await addAliases(
@@ -169,7 +169,7 @@ export async function writeReports(tx: Tx, environment: Environment, group: Lock
   )
   await updateStated(
     tx,
-    facts.flatMap(({ row, isSaid, purchase }) => (row ? [{ ...purchase, id: row.id, is_said: isSaid }] : [])),
+    facts.flatMap(({ row, isReported, purchase }) => (row ? [{ ...purchase, id: row.id, is_reported: isReported }] : [])),
   )
   await tx.query({
     name: 'complete-lineage',

@@ -23,7 +23,7 @@ const clock = async () => Date.parse((await api.call('GET', '/v4/test-clock', { 
 const day = async (n: number) => `${new Date((await clock()) + n * DAY).toISOString().slice(0, 19)}Z`
 const advance = (by: string) => api.call('POST', '/v4/test-clock/advance', { key, body: { by } })
 const patch = (url: string, body: object) => api.call('PATCH', url, { key, body })
-const told = async (user: string) => {
+const eventsOf = async (user: string) => {
   const { rows } = await api.pool.query(
     'select name, reason, is_voluntary, is_discounted from events where user_id = $1 order by log_offset',
     [user],
@@ -54,9 +54,9 @@ test('a subscription whose charge fails for good ends without a cancellation', a
     ['subscription_billing_retry_entered', null, null, null],
   ]
   const failed = ['subscription_expired', 'billing_error', null, null]
-  expect(await told(unpaid.user)).toEqual([...begun, failed])
-  expect(await told(given.user)).toEqual([...begun, failed])
-  expect(await told(cancelled.user)).toEqual([
+  expect(await eventsOf(unpaid.user)).toEqual([...begun, failed])
+  expect(await eventsOf(given.user)).toEqual([...begun, failed])
+  expect(await eventsOf(cancelled.user)).toEqual([
     ...begun,
     ['subscription_canceled', null, null, null],
     ['subscription_expired', null, null, null],
@@ -71,7 +71,7 @@ test('what is stated together with the end of charging is its cause', async () =
   expect((await patch(failed.purchase.url, { ...givenUp, billing_retry_at: at })).status).toBe(200)
   await patch(cleared.purchase.url, { billing_retry_at: at })
   expect((await patch(cleared.purchase.url, { ...givenUp, billing_retry_at: null })).status).toBe(200)
-  const names = async (user: string) => (await told(user)).filter(([name]) => name.includes('cancel'))
+  const names = async (user: string) => (await eventsOf(user)).filter(([name]) => name.includes('cancel'))
   expect(await names(failed.user)).toEqual([])
   expect(await names(cleared.user)).toEqual([['subscription_canceled', null, false, null]])
   // A charge that is taken after all takes no cancellation back; what is cancelled afterwards is told.
@@ -86,13 +86,13 @@ test('a cancellation that the customer did not want says so', async () => {
   const refused = await patch(purchase.url, { is_voluntary: false })
   expect([refused.status, refused.body.error.details]).toMatchObject([400, [{ field: 'is_voluntary' }]])
   await patch(purchase.url, { is_auto_renewing: false, is_voluntary: false })
-  expect((await told(user)).at(-1)).toEqual(['subscription_canceled', null, false, null])
+  expect((await eventsOf(user)).at(-1)).toEqual(['subscription_canceled', null, false, null])
 })
 
 test('a full discount is no trial', async () => {
   const { user, purchase } = await bought({ price: '0', is_discounted: true })
   expect(purchase).toMatchObject({ price: '0', period_type: 'normal', is_discounted: true })
-  expect(await told(user)).toEqual([['subscription_started', null, null, true]])
+  expect(await eventsOf(user)).toEqual([['subscription_started', null, null, true]])
   const { purchase: trial } = await bought({ price: '0' })
   expect(trial).toMatchObject({ period_type: 'trial', is_discounted: false })
   for (const period_type of ['intro', 'trial']) {
@@ -101,7 +101,7 @@ test('a full discount is no trial', async () => {
     expect([status, body.error.details]).toEqual([400, [{ field: 'period_type', message: 'must be normal when a discount makes it free' }]])
   }
   const intro = await bought({ is_discounted: true, period_type: 'intro' })
-  expect(await told(intro.user)).toEqual([['subscription_started', null, null, true]])
+  expect(await eventsOf(intro.user)).toEqual([['subscription_started', null, null, true]])
 })
 
 test('a one-time purchase tells no discount, which a posted one may not state', async () => {
@@ -110,7 +110,7 @@ test('a one-time purchase tells no discount, which a posted one may not state', 
   const given = { is_discounted: true, purchased_at: await day(-1), app_store_data: { transaction_id: 'coins-1', product_id: 'coins' } }
   const { status, body } = await purchaseOf(api, user, given, key)
   expect([status, body.is_discounted]).toEqual([201, true])
-  expect(await told(user)).toEqual([['in_app_purchase', null, null, null]])
+  expect(await eventsOf(user)).toEqual([['in_app_purchase', null, null, null]])
 })
 
 test('posted events state the same, and only of what they can be stated', async () => {
@@ -130,7 +130,7 @@ test('posted events state the same, and only of what they can be stated', async 
   const { body } = await api.call('POST', '/v4/events', { key, body: { events } })
   expect(body).toMatchObject({ created: 3, rejected: 2 })
   const { rows } = await api.pool.query(`select id from users where identity_id = 'ann'`)
-  expect((await told(rows[0].id)).sort()).toEqual([
+  expect((await eventsOf(rows[0].id)).sort()).toEqual([
     ['subscription_canceled', null, false, null],
     ['subscription_expired', 'billing_error', null, null],
     ['subscription_started', null, null, true],

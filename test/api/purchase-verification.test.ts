@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod, ReportedRenewal, Statement, StoreReport } from '../../domain/purchases/store-facts/statement.ts'
 import type { VerificationResult } from '../../domain/purchases/verification.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
@@ -33,15 +33,17 @@ const STATED_AT = Date.now()
 const NO_IDS = { transaction: null, originalTransaction: null, token: null, order: null, storeType: null }
 
 /** What the store answers about a subscription: its periods and its auto-renew. */
-function answerOf(subscription: string, periods: PeriodSaid[], renewal: RenewalSaid = { autoRenews: true }): VerificationResult {
+function answerOf(subscription: string, periods: ReportedPeriod[], renewal: ReportedRenewal = { autoRenews: true }): VerificationResult {
   const stated = { statedAt: STATED_AT, origin: 'api' as const }
-  const said = periods.map((rest): PeriodSaid => {
+  const reported = periods.map((rest): ReportedPeriod => {
     const base = { product: 'm', isSubscription: true, currency: 'EUR', price: '12.50', periodType: 'normal' as const }
     return { ...base, begins: at(1), ends: '2026-04-01T00:00:00Z', ...rest }
   })
   const statements: Statement[] = [
-    ...said.map((one): Statement => ({ ...stated, kind: 'period', subject: one.begins!, ids: { ...NO_IDS, subscription }, said: one })),
-    { ...stated, kind: 'renewal', subject: said.at(-1)!.begins!, said: renewal },
+    ...reported.map(
+      (one): Statement => ({ ...stated, kind: 'period', subject: one.begins!, ids: { ...NO_IDS, subscription }, reported: one }),
+    ),
+    { ...stated, kind: 'renewal', subject: reported.at(-1)!.begins!, reported: renewal },
   ]
   const report: StoreReport = {
     platform: 'stripe',
@@ -52,7 +54,7 @@ function answerOf(subscription: string, periods: PeriodSaid[], renewal: RenewalS
     notices: [],
     isWhole: true,
   }
-  return { is: 'confirmed', environment: 'production', reports: [report], lineage: subscription, subject: said[0]!.begins! }
+  return { is: 'confirmed', environment: 'production', reports: [report], lineage: subscription, subject: reported[0]!.begins! }
 }
 const claim = (user: string, subscription_id: string) =>
   purchaseOf(api, user, { price: '1', purchased_at: '2026-03-01T00:00:00Z', stripe_store_data: { subscription_id, product_id: 'm' } })

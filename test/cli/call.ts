@@ -8,7 +8,7 @@ import { onTestFinished } from 'vitest'
 import type { CliCommand } from '../../cli/command.ts'
 import { lineOf } from '../../cli/failure.ts'
 
-export type Said = { code: number | null; out: string; notes: string }
+export type CommandResult = { code: number | null; out: string; notes: string }
 
 /** Calls a command in this process, as main.ts would; an error that it has no line for is thrown on. */
 export async function call(
@@ -17,12 +17,12 @@ export async function call(
   env: Record<string, string>,
   signal = new AbortController().signal,
   stdin: string | Uint8Array | Readable = '',
-): Promise<Said> {
+): Promise<CommandResult> {
   const out: string[] = []
   const notes: string[] = []
-  const said = (code: number) => ({ code, out: out.join('\n'), notes: notes.join('\n') })
+  const resultOf = (code: number) => ({ code, out: out.join('\n'), notes: notes.join('\n') })
   try {
-    return said(
+    return resultOf(
       await command(args, {
         env,
         signal,
@@ -35,7 +35,7 @@ export async function call(
     const line = lineOf(error)
     if (line === undefined) throw error
     notes.push(line)
-    return said(1)
+    return resultOf(1)
   }
 }
 
@@ -56,7 +56,9 @@ export function start(args: string[], env: Record<string, string> = {}, stdin: '
   child.stderr!.on('data', chunk => (notes += chunk))
   // Deno takes the exit code 130 for the signal that it stands for.
   const codeOf = (code: number | null, signal: string | null) => ('Deno' in globalThis && signal === 'SIGINT' ? 130 : code)
-  const ended = new Promise<Said>(resolve => child.once('close', (code, signal) => resolve({ code: codeOf(code, signal), out, notes })))
+  const ended = new Promise<CommandResult>(resolve =>
+    child.once('close', (code, signal) => resolve({ code: codeOf(code, signal), out, notes })),
+  )
   return { child, ended }
 }
 

@@ -16,13 +16,13 @@ describe('help', () => {
   test.each(
     all.map(({ words, action }) => [words.join(' '), action] as const),
   )('%s --help has its own options and an example', async (words, action) => {
-    const said = await run(...words.split(' '), '--help')
-    expect(said).toMatchObject({ code: 0, notes: '' })
-    expect(said.out).toContain(`Usage: ${PROGRAM} ${words}`)
-    for (const name of [...Object.keys(action.options ?? {}), 'help']) expect(said.out).toMatch(new RegExp(`^  (-h, )?--${name}\\b`, 'm'))
-    expect(said.out).toContain(`Examples:\n  ${PROGRAM} ${words}`)
-    expect(said.out).toContain('Exit code: 0')
-    expect(await run('help', ...words.split(' '))).toEqual(said)
+    const result = await run(...words.split(' '), '--help')
+    expect(result).toMatchObject({ code: 0, notes: '' })
+    expect(result.out).toContain(`Usage: ${PROGRAM} ${words}`)
+    for (const name of [...Object.keys(action.options ?? {}), 'help']) expect(result.out).toMatch(new RegExp(`^  (-h, )?--${name}\\b`, 'm'))
+    expect(result.out).toContain(`Examples:\n  ${PROGRAM} ${words}`)
+    expect(result.out).toContain('Exit code: 0')
+    expect(await run('help', ...words.split(' '))).toEqual(result)
   })
 
   test('of a group and of the program lists what can be done below', async () => {

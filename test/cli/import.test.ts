@@ -231,8 +231,8 @@ test('a repeated batch does not stand twice among the rejects', async () => {
 test('a key that the service does not know is told, and nothing is done', async () => {
   const { file, dataDir } = await place()
   const path = await file(NUMBERS + numbered(1, 2))
-  const said = await call(importCsv, [path, ...MAP, '--key', `sk_${'x'.repeat(40)}`, '--url', api.url], { DATA_DIR: dataDir })
-  expect(said).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(/does not know this key \(401\).*; 0 rows are done/) })
+  const result = await call(importCsv, [path, ...MAP, '--key', `sk_${'x'.repeat(40)}`, '--url', api.url], { DATA_DIR: dataDir })
+  expect(result).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(/does not know this key \(401\).*; 0 rows are done/) })
 })
 
 /** A project with an automation and an integration that take `opened` and purchases; its log is read in the test. */

@@ -66,8 +66,8 @@ test('who gets a purchase that another user claims is set per project', async ()
   const { id } = await api.newProject()
   const policy = async () => (await api.pool.query('select transfer_policy from projects where id = $1', [id])).rows[0].transfer_policy
   expect(await policy()).toBe('keep')
-  const said = await call(project, ['set', String(id), '--transfer-policy', 'share'], env)
-  expect(said).toEqual({ code: 0, out: `Transfer policy of project ${id} is share.`, notes: '' })
+  const result = await call(project, ['set', String(id), '--transfer-policy', 'share'], env)
+  expect(result).toEqual({ code: 0, out: `Transfer policy of project ${id} is share.`, notes: '' })
   expect(await policy()).toBe('share')
   expect((await call(project, ['set', '4711', '--transfer-policy', 'keep'], env)).notes).toBe('project 4711 not found')
 })
@@ -77,8 +77,8 @@ test('policies about stores are set per project, several at once, and an unknown
   const stored = async () =>
     (await api.pool.query('select transfer_policy, sandbox_access, refund_preference from projects where id = $1', [id])).rows[0]
   expect(await stored()).toEqual({ transfer_policy: 'keep', sandbox_access: 'grant', refund_preference: 'none' })
-  const said = await call(project, ['set', String(id), '--sandbox-access', 'refuse', '--refund-preference', 'grant_full'], env)
-  expect(said.out).toBe(`Sandbox access of project ${id} is refuse.\nRefund preference of project ${id} is grant_full.`)
+  const result = await call(project, ['set', String(id), '--sandbox-access', 'refuse', '--refund-preference', 'grant_full'], env)
+  expect(result.out).toBe(`Sandbox access of project ${id} is refuse.\nRefund preference of project ${id} is grant_full.`)
   expect(await stored()).toEqual({ transfer_policy: 'keep', sandbox_access: 'refuse', refund_preference: 'grant_full' })
   expect((await api.call('GET', '/v4/audit-log', { key: secret })).body.data).toMatchObject([
     {
@@ -117,17 +117,17 @@ test('an unknown project is told in one line', async () => {
 })
 
 test('a key sealed with another APP_SECRET could not be shown again: refused', async () => {
-  const said = await call(project, ['create', '--name', 'Lost'], { ...env, APP_SECRET: 'not the secret of this place, long enough' })
-  expect(said).toMatchObject({ code: 1, notes: expect.stringContaining('APP_SECRET is not the one') })
+  const result = await call(project, ['create', '--name', 'Lost'], { ...env, APP_SECRET: 'not the secret of this place, long enough' })
+  expect(result).toMatchObject({ code: 1, notes: expect.stringContaining('APP_SECRET is not the one') })
 })
 
 test('the list as JSON counts production and sandbox apart', async () => {
   const { secret, id } = await api.newProject()
   const event = { event_id: 'e1', event_name: 'opened', identity_id: 'ada', happened_at: '2026-03-01T12:00:00Z' }
   expect((await api.call('POST', '/v4/events', { key: `test_${secret}`, body: { events: [event] } })).status).toBe(200)
-  const said = await call(project, ['list', '--json'], env)
-  expect(said.code).toBe(0)
-  const listed = JSON.parse(said.out).find((one: { id: number }) => one.id === id)
+  const result = await call(project, ['list', '--json'], env)
+  expect(result.code).toBe(0)
+  const listed = JSON.parse(result.out).find((one: { id: number }) => one.id === id)
   expect(listed).toMatchObject({ raw_data: true, production: { users: 0, last_event_at: null }, sandbox: { users: 1 } })
   expect(listed.sandbox.last_event_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
   const row = (await call(project, ['list'], env)).out.split('\n').find(line => line.trimStart().startsWith(`${id} `))

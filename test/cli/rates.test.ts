@@ -19,8 +19,8 @@ const day = (n: number) => new Date(Date.now() + n * 86_400_000).toISOString().s
 async function importText(text: string | Uint8Array) {
   const path = join(await temporaryFolder(), 'rates.csv')
   await writeFile(path, text)
-  const said = await call(rates, [path], env)
-  return { ...said, out: said.out.replace(`${path}: `, '') }
+  const result = await call(rates, [path], env)
+  return { ...result, out: result.out.replace(`${path}: `, '') }
 }
 const stored = async (...currencies: string[]) => {
   const { rows } = await api.pool.query(
@@ -52,9 +52,9 @@ test("the European Central Bank's history becomes USD per unit, rounded half awa
 2026-02-02,1.1,0.7,0.58,N/A,11,
 2026-02-01,N/A,N/A,N/A,N/A,N/A,
 `
-  const said = await importText(text)
-  expect(said).toMatchObject({ code: 0, out: '6 rates: 6 added, 0 changed, 0 there already.' })
-  expect(said.notes).toBe('left out, because no transaction has these currencies: CYP')
+  const result = await importText(text)
+  expect(result).toMatchObject({ code: 0, out: '6 rates: 6 added, 0 changed, 0 there already.' })
+  expect(result.notes).toBe('left out, because no transaction has these currencies: CYP')
   expect(await stored('CHF', 'IDR', 'SEK', 'CYP', 'USD')).toEqual([
     'CHF 2026-02-02 1.571428571428571',
     'CHF 2026-02-03 1.333333333333333',
@@ -65,7 +65,7 @@ test("the European Central Bank's history becomes USD per unit, rounded half awa
 })
 
 test('more than 15 decimals are rounded half away from zero', async () => {
-  await importText(`${HEADER}2026-03-01,KRW,0.0000000000000005\n`).then(said => expect(said.code).toBe(2))
+  await importText(`${HEADER}2026-03-01,KRW,0.0000000000000005\n`).then(result => expect(result.code).toBe(2))
   await importText(`${HEADER}2026-03-01,KRW,0.0007000000000005\n2026-03-02,KRW,0.00070000000000049999\n`)
   expect(await stored('KRW')).toEqual(['KRW 2026-03-01 0.000700000000001', 'KRW 2026-03-02 0.0007'])
 })
@@ -94,9 +94,9 @@ test('every bad line is told with its number, and nothing is stored', async () =
     [`${day(2)},EUR,1`, `the date ${day(2)} lies in the future`],
   ] as const
   const good = '2026-03-01,EUR,7\n'
-  const said = await importText(`${HEADER}${good}${bad.map(([line]) => `${line}\n`).join('')}${good}`)
-  expect(said).toMatchObject({ code: 2, out: '' })
-  const notes = said.notes.split('\n')
+  const result = await importText(`${HEADER}${good}${bad.map(([line]) => `${line}\n`).join('')}${good}`)
+  expect(result).toMatchObject({ code: 2, out: '' })
+  const notes = result.notes.split('\n')
   expect(notes).toHaveLength(bad.length + 1)
   for (const [i, [line, fault]] of bad.entries()) expect(notes[i], line).toMatch(`line ${i + 3}: ${fault}`)
   expect(notes.at(-1)).toBe(`${bad.length} bad lines: no rate is stored`)
@@ -112,8 +112,8 @@ test('of very many bad lines the first hundred are told', async () => {
 
 test('a line that contradicts another one is bad; one that repeats it is not', async () => {
   const before = await allRates()
-  const said = await importText(`${HEADER}2026-03-05,EUR,1.2\n2026-03-05,EUR,1.20\n2026-03-05,EUR,1.3\n`)
-  expect(said).toEqual({
+  const result = await importText(`${HEADER}2026-03-05,EUR,1.2\n2026-03-05,EUR,1.20\n2026-03-05,EUR,1.3\n`)
+  expect(result).toEqual({
     code: 2,
     out: '',
     notes: 'line 4: gives EUR another rate on 2026-03-05 than line 2\n1 bad line: no rate is stored',
@@ -134,8 +134,8 @@ test.each([
 })
 
 test('a quote that is not closed spoils its own line alone, and a line without end is not kept', async () => {
-  const said = await importText(`${HEADER}2026-03-01,"EUR,1\n2026-03-01,EUR,0\n`)
-  expect(said.notes.split('\n')).toEqual([
+  const result = await importText(`${HEADER}2026-03-01,"EUR,1\n2026-03-01,EUR,0\n`)
+  expect(result.notes.split('\n')).toEqual([
     'line 2: "\\"EUR" is not a currency code of ISO 4217 such as EUR',
     expect.stringContaining('line 3: the rate "0"'),
     '2 bad lines: no rate is stored',
@@ -161,8 +161,8 @@ test('more rates than one statement stages are stored whole', async () => {
 
 test('- reads standard input, of a process of its own too', async () => {
   const text = `${HEADER}2026-03-01,PLN,0.25\n`
-  const said = await call(rates, ['-'], env, undefined, text)
-  expect(said).toEqual({ code: 0, out: 'standard input: 1 rates: 1 added, 0 changed, 0 there already.', notes: '' })
+  const result = await call(rates, ['-'], env, undefined, text)
+  expect(result).toEqual({ code: 0, out: 'standard input: 1 rates: 1 added, 0 changed, 0 there already.', notes: '' })
   const { child, ended } = start(['rates', '-'], env, 'pipe')
   child.stdin!.end(text.replace('0.25', '0.26'))
   expect(await ended).toMatchObject({ code: 0, out: expect.stringContaining('0 added, 1 changed'), notes: '' })

@@ -73,9 +73,9 @@ test.each([
 ])('%s is refused before the target is touched', async (_, change, says) => {
   const dir = await copyOf(change)
   const dataDir = await temporaryFolder()
-  const said = await call(restore, [dir], { DATA_DIR: dataDir, DATABASE_URL: 'postgres://127.0.0.1:1/none', APP_SECRET })
-  expect(said).toMatchObject({ code: 1, out: '' })
-  expect(said.notes).toMatch(says)
+  const result = await call(restore, [dir], { DATA_DIR: dataDir, DATABASE_URL: 'postgres://127.0.0.1:1/none', APP_SECRET })
+  expect(result).toMatchObject({ code: 1, out: '' })
+  expect(result.notes).toMatch(says)
   expect(await readdir(dataDir)).toEqual([])
 })
 
@@ -148,8 +148,8 @@ test('an older backup is loaded as it was and then brought forward', async () =>
 test('an empty database without a schema gets the one of the backup; one that is ahead is refused', async () => {
   const { database, env, projects } = await place()
   await database.pool.query(`insert into migrations (version, name) values (9001, 'ahead')`)
-  const said = await call(restore, [original], env)
-  expect(said).toMatchObject({ code: 1, notes: expect.stringContaining('migrated to version 9001 already') })
+  const result = await call(restore, [original], env)
+  expect(result).toMatchObject({ code: 1, notes: expect.stringContaining('migrated to version 9001 already') })
   await database.pool.query('drop schema public cascade; create schema public')
   expect((await call(restore, [original], env)).code).toBe(0)
   expect(await projects()).toBe(1)

@@ -69,9 +69,9 @@ test('one that fails again stays, with its new reason, and holds up no other', a
   expect((await listSetAside(api.pool, { ids: [first] }))[0]).toMatchObject({ error: 'still poison', replayed_at: null })
   const unknown = { ...event!, consumer: 'charts' }
   expect((await replayEvent(api.pool, CONSUMERS, actor, unknown)).is).toBe('failed')
-  const said = await call(setAside, ['replay', '--all'], env)
-  expect(said).toMatchObject({ code: 0, notes: '' })
-  expect(said.out.split('\n')).toHaveLength(2)
+  const result = await call(setAside, ['replay', '--all'], env)
+  expect(result).toMatchObject({ code: 0, notes: '' })
+  expect(result.out.split('\n')).toHaveLength(2)
   expect([await runsOf(first), await runsOf(second)]).toEqual([1, 1])
 })
 

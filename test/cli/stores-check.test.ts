@@ -21,9 +21,9 @@ test('a project, or a word, that there is not is told in one line', async () => 
 })
 
 test('nothing set up is told, with where it is written what to enter', async () => {
-  const said = await check()
-  expect(said.code).toBe(1)
-  expect(said.out).toContain('docs/stores.md')
+  const result = await check()
+  expect(result.code).toBe(1)
+  expect(result.out).toContain('docs/stores.md')
 })
 
 test('as a process of its own it ends with the exit code, and a wrong word shows the way to the usage', async () => {

@@ -9,7 +9,7 @@ import { appleSubscription, MONTH_MS } from '../harness/stores/apple-subscriptio
 import { playStory } from '../harness/stores/google-story.ts'
 import { paddleStory } from '../harness/stores/paddle-story.ts'
 import { stripeStory } from '../harness/stores/stripe-story.ts'
-import { call, type Said, temporaryFolder } from './call.ts'
+import { type CommandResult, call, temporaryFolder } from './call.ts'
 import { type StoreCommands, startStoreCommands } from './stores.ts'
 
 const DAY = 86_400_000
@@ -29,7 +29,7 @@ async function place(rows: [user: string, transaction: string][]) {
   await writeFile(path, `rc_original_app_user_id,store_transaction_id,price\n${rows.map(row => `${row.join(',')},99.99\n`).join('')}`)
   return {
     path,
-    run: (store: string, ...more: string[]): Promise<Said> =>
+    run: (store: string, ...more: string[]): Promise<CommandResult> =>
       call(command, ['import', String(commands.at.project.id), store, path, ...MAP, ...more], { ...commands.env, DATA_DIR: folder }),
   }
 }
@@ -43,7 +43,7 @@ const owned = async () =>
       [commands.at.project.production],
     )
   ).rows
-const told = async () =>
+const emittedEvents = async () =>
   (
     await commands.at.api.pool.query('select name, triggers from events where environment = $1 order by id', [
       commands.at.project.production,
@@ -70,8 +70,8 @@ describe('a file of Stripe or Paddle', () => {
       ['ada', 'sub_1'],
       ['bob', 'in_1'],
     ])
-    const said = await run('stripe', '--create-users', '--parallel', '1')
-    expect(said.out).toMatch(/2 rows: 1 attached, 0 there already, 1 rejected/)
+    const result = await run('stripe', '--create-users', '--parallel', '1')
+    expect(result.out).toMatch(/2 rows: 1 attached, 0 there already, 1 rejected/)
     expect(await owned()).toEqual([expect.objectContaining({ name: 'sub_1', identity: 'ada', periods: 2, triggers: false })])
   })
 
@@ -83,8 +83,8 @@ describe('a file of Stripe or Paddle', () => {
       ['ada', one.id],
       ['bob', other.latest().id],
     ])
-    const said = await run('paddle', '--create-users', '--parallel', '1')
-    expect(said.out).toMatch(/2 rows: 2 attached, 0 there already, 0 rejected/)
+    const result = await run('paddle', '--create-users', '--parallel', '1')
+    expect(result.out).toMatch(/2 rows: 2 attached, 0 there already, 0 rejected/)
     expect((await owned()).map(({ name, identity }) => [name, identity])).toEqual([
       [one.id, 'ada'],
       [other.id, 'bob'],
@@ -97,10 +97,10 @@ describe('a file of Apple', () => {
     await commands.at.connectApple()
     const { name, ids } = appleOfTwoMonths()
     const { run } = await place(ids.map(id => ['ada', id]))
-    const said = await run('apple', '--create-users', '--parallel', '1')
-    expect(said.notes).toBe('')
-    expect(said.out).toMatch(/2 rows: 1 attached, 1 there already, 0 rejected\.$/)
-    expect(said.code).toBe(0)
+    const result = await run('apple', '--create-users', '--parallel', '1')
+    expect(result.notes).toBe('')
+    expect(result.out).toMatch(/2 rows: 1 attached, 1 there already, 0 rejected\.$/)
+    expect(result.code).toBe(0)
     expect(await owned()).toEqual([expect.objectContaining({ name, identity: 'ada', periods: 2, triggers: false, price: '9.99' })])
     // Ada began with her first purchase, and not on the day of the import.
     const { rows: begun } = await commands.at.api.pool.query(
@@ -109,7 +109,7 @@ describe('a file of Apple', () => {
       [commands.at.project.production],
     )
     expect(begun).toEqual([{ ok: true }])
-    expect((await told()).filter(({ name }) => name.startsWith('subscription'))).toEqual([
+    expect((await emittedEvents()).filter(({ name }) => name.startsWith('subscription'))).toEqual([
       { name: 'subscription_started', triggers: false },
       { name: 'subscription_renewed', triggers: false },
     ])
@@ -126,10 +126,10 @@ describe('a file of Apple', () => {
     const { ids } = appleOfTwoMonths()
     const { run, path } = await place([['ada', ids[1]!]])
     await run('apple', '--create-users')
-    const [before, events] = [await owned(), await told()]
+    const [before, events] = [await owned(), await emittedEvents()]
     expect((await run('apple', '--create-users')).out).toContain(`${path} was imported already: 1 rows: 1 attached`)
     expect((await run('apple', '--again')).out).toContain('0 attached, 1 there already, 0 rejected')
-    expect([await owned(), await told()]).toEqual([before, events])
+    expect([await owned(), await emittedEvents()]).toEqual([before, events])
   })
 
   test('what Apple does not know, empty cells, users that there are not and purchases of others are rejected with their reason', async () => {
@@ -148,10 +148,10 @@ describe('a file of Apple', () => {
       ['a b', others[0]!],
       [owner, others[0]!],
     ])
-    const said = await run('apple', '--create-users', '--rejects', join(await temporaryFolder(), 'rejects.csv'))
-    expect(said.code).toBe(2)
-    expect(said.out).toContain('6 rows: 1 attached, 0 there already, 5 rejected')
-    const file = await readFile(/rejected rows: (.*)$/.exec(said.notes)![1]!, 'utf8')
+    const result = await run('apple', '--create-users', '--rejects', join(await temporaryFolder(), 'rejects.csv'))
+    expect(result.code).toBe(2)
+    expect(result.out).toContain('6 rows: 1 attached, 0 there already, 5 rejected')
+    const file = await readFile(/rejected rows: (.*)$/.exec(result.notes)![1]!, 'utf8')
     expect(file.split('\n').map(line => line.split(',').slice(0, 3).join(','))).toEqual([
       'row,field,reason',
       expect.stringMatching(/^1,user,"the purchase belongs to another user/),
@@ -185,9 +185,9 @@ describe('a file of Apple', () => {
     expect(await owned()).toHaveLength(2)
     at.apple.override = null
     const asked = at.apple.asked.length
-    const said = await run('apple', ...args)
-    expect(said.notes).toBe('continuing after row 2')
-    expect(said.out).toContain('3 rows: 3 attached, 0 there already, 0 rejected')
+    const result = await run('apple', ...args)
+    expect(result.notes).toBe('continuing after row 2')
+    expect(result.out).toContain('3 rows: 3 attached, 0 there already, 0 rejected')
     expect((await owned()).map(({ identity }) => identity)).toEqual(['user-0', 'user-1', 'user-2'])
     expect(at.apple.asked.slice(asked).filter(({ path }) => lineages.slice(0, 2).some(({ name }) => path.includes(name)))).toEqual([])
   })
@@ -196,8 +196,8 @@ describe('a file of Apple', () => {
     await commands.at.connectApple()
     const { path } = await place([['ada', appleOfTwoMonths().ids[0]!]])
     const args = ['import', String(commands.at.project.id), 'apple', path, ...MAP]
-    const said = await call(command, args, { ...commands.env, DATA_DIR: await temporaryFolder() }, AbortSignal.abort())
-    expect(said).toMatchObject({ code: 1, notes: 'stopped: 0 rows are done; the same command continues from there' })
+    const result = await call(command, args, { ...commands.env, DATA_DIR: await temporaryFolder() }, AbortSignal.abort())
+    expect(result).toMatchObject({ code: 1, notes: 'stopped: 0 rows are done; the same command continues from there' })
     expect(await owned()).toEqual([])
   })
 })
@@ -215,9 +215,9 @@ describe('a file of Google Play', () => {
       ['bob', 'token-2'],
       ['eve', 'GPA.3333-3333-3333-33333'],
     ])
-    const said = await run('google', '--create-users', '--parallel', '1')
-    expect(said.out).toContain('3 rows: 2 attached, 0 there already, 1 rejected')
-    expect(said.notes).toContain('row 3: transaction Google Play does not know it')
+    const result = await run('google', '--create-users', '--parallel', '1')
+    expect(result.out).toContain('3 rows: 2 attached, 0 there already, 1 rejected')
+    expect(result.notes).toContain('row 3: transaction Google Play does not know it')
     expect((await owned()).map(({ name, identity }) => [name, identity])).toEqual([
       ['token-1', 'ada'],
       ['token-2', 'bob'],

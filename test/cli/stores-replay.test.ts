@@ -52,28 +52,28 @@ async function playSubscription(token = 'token-1') {
 describe('a replay', () => {
   test('of what is done, by number and by the id of the store, reads again and tells nothing twice', async () => {
     await playSubscription()
-    const [before, told] = [await purchases(), await events()]
-    expect(told.map(({ name }) => name)).toContain('subscription_canceled')
+    const [before, emittedEvents] = [await purchases(), await events()]
+    expect(emittedEvents.map(({ name }) => name)).toContain('subscription_canceled')
     const [first, second] = await rows()
     const asked = commands.at.google.calls().length
-    const said = await commands.run('replay', commands.at.project.id, first!.id, second!.notification_id)
-    expect(said).toEqual({ code: 0, out: '2 notifications are pending again: a worker reads them now.', notes: '' })
+    const result = await commands.run('replay', commands.at.project.id, first!.id, second!.notification_id)
+    expect(result).toEqual({ code: 0, out: '2 notifications are pending again: a worker reads them now.', notes: '' })
     await commands.at.settled()
     expect((await rows()).map(({ state }) => state)).toEqual(['done', 'done'])
     expect(commands.at.google.calls().length).toBeGreaterThan(asked)
-    expect([await purchases(), await events()]).toEqual([before, told])
+    expect([await purchases(), await events()]).toEqual([before, emittedEvents])
   })
 
   test('of what was set aside begins without attempts and without a reason', async () => {
     await playSubscription()
     await setAside()
-    const told = await events()
+    const emittedEvents = await events()
     expect((await commands.run('replay', commands.at.project.id, '--set-aside')).out).toContain('2 notifications are pending again')
     await commands.at.settled()
     expect((await rows()).map(({ state, attempts, reason }) => ({ state, attempts, reason }))).toEqual(
       [1, 2].map(() => ({ state: 'done', attempts: 0, reason: null })),
     )
-    expect(await events()).toEqual(told)
+    expect(await events()).toEqual(emittedEvents)
     expect((await commands.run('replay', commands.at.project.id, '--set-aside')).out).toBe('0 notifications are pending again.')
   })
 
@@ -94,18 +94,18 @@ describe('a replay', () => {
     await playSubscription()
     const [first, second] = await rows()
     await commands.at.api.pool.query(`update store_inbox set state = 'ignored' where id = $1`, [first!.id])
-    const said = await commands.run('replay', commands.at.project.id, first!.id, second!.id, 'nobody')
-    expect(said.code).toBe(2)
-    expect(said.out).toContain('1 notification is pending again')
-    expect(said.notes).toBe(`${first!.id}: is of no interest: there is nothing to read in it\nnobody: no such notification is recorded`)
+    const result = await commands.run('replay', commands.at.project.id, first!.id, second!.id, 'nobody')
+    expect(result.code).toBe(2)
+    expect(result.out).toContain('1 notification is pending again')
+    expect(result.notes).toBe(`${first!.id}: is of no interest: there is nothing to read in it\nnobody: no such notification is recorded`)
   })
 
   test("does not reach another project's notifications", async () => {
     await playSubscription()
     const [row] = await rows()
     const other = await commands.at.api.newProject()
-    const said = await commands.run('replay', other.id, row!.id, row!.notification_id)
-    expect(said).toMatchObject({ code: 2, out: '0 notifications are pending again.' })
+    const result = await commands.run('replay', other.id, row!.id, row!.notification_id)
+    expect(result).toMatchObject({ code: 2, out: '0 notifications are pending again.' })
     expect((await commands.run('replay', other.id, '--lineage', 'token-1')).notes).toBe(`project ${other.id} has no lineage token-1`)
   })
 
@@ -123,8 +123,8 @@ describe('a transfer', () => {
     const { user } = await playSubscription()
     const [one] = await lineage()
     const to = await userOf(at.api, at.project.secret)
-    const said = await commands.run('transfer', at.project.id, one.name, '--to', to)
-    expect(said).toEqual({ code: 0, out: `Lineage ${one.id} (token-1) belongs to ${to} now, and no longer to ${user}.`, notes: '' })
+    const result = await commands.run('transfer', at.project.id, one.name, '--to', to)
+    expect(result).toEqual({ code: 0, out: `Lineage ${one.id} (token-1) belongs to ${to} now, and no longer to ${user}.`, notes: '' })
     expect((await purchases()).map(({ user_id }) => user_id)).toEqual([to])
     const audited = async () => (await at.good('GET', '/v4/audit-log?filter[resource][]=lineage')).data
     expect(await audited()).toMatchObject([
@@ -194,9 +194,9 @@ describe('a transfer', () => {
       String(one.id),
     ])
     const to = await userOf(at.api, at.project.secret)
-    const said = await commands.run('transfer', at.project.id, one.id, '--to', to)
-    expect(said.code).toBe(1)
-    expect(said.notes).toContain('give the other one of number and name')
+    const result = await commands.run('transfer', at.project.id, one.id, '--to', to)
+    expect(result.code).toBe(1)
+    expect(result.notes).toContain('give the other one of number and name')
     expect((await commands.run('transfer', at.project.id, one.name, '--to', to)).code).toBe(0)
   })
 })

@@ -73,8 +73,8 @@ test('alerts say what to do; what Google has not been told and lineages without 
   const story = playStory(at.google, { token: 'token-1' })
   await at.pushGoogle(story.subscribe(Date.now() - DAY).body)
   const out = await until('the failing lane', async () => {
-    const said = (await status()).out
-    return said.includes('http_401') ? said : undefined
+    const output = (await status()).out
+    return output.includes('http_401') ? output : undefined
   })
   expect(rowOf(out, 'google', 'not known yet')).toEqual([
     'google',

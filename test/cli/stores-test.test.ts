@@ -35,10 +35,10 @@ test.each([
 ] as const)('a test that arrives in %s is told', async (word, more, kind) => {
   await commands.at.connectApple()
   posts(word, status => (status === 200 ? 'SUCCESS' : 'OTHER'))
-  const said = await run(...more)
-  expect(said.out).toBe('The test notification has arrived: address, signature and app are right.')
-  expect(said.code).toBe(0)
-  expect(said.notes).toBe(`Apple was asked for a test notification of ${kind}.`)
+  const result = await run(...more)
+  expect(result.out).toBe('The test notification has arrived: address, signature and app are right.')
+  expect(result.code).toBe(0)
+  expect(result.notes).toBe(`Apple was asked for a test notification of ${kind}.`)
   expect((await commands.run('status', commands.at.project.id)).out).toMatch(new RegExp(`apple +${kind} +connected +- +\\d{4}-`))
 })
 
@@ -47,9 +47,9 @@ test('a test of the other environment, or one that came before, is not taken for
   posts('Production', () => 'SUCCESS')
   await run()
   posts('Sandbox', () => 'SUCCESS')
-  const said = await run()
-  expect(said.code).toBe(1)
-  expect(said.notes).toContain(
+  const result = await run()
+  expect(result.code).toBe(1)
+  expect(result.notes).toContain(
     `Apple has posted it, but not here: the address in App Store Connect must be ${commands.env.PUBLIC_URL}/stores/apple/`,
   )
 })
@@ -58,28 +58,28 @@ test('where Apple could not post it, Apple tells why', async () => {
   await commands.at.connectApple()
   commands.at.apple.override = ({ path }) =>
     path.includes('/notifications/test/') ? { status: 200, body: { sendAttempts: [{ sendAttemptResult: 'TLS_ISSUE' }] } } : null
-  const said = await run()
-  expect(said.code).toBe(1)
-  expect(said.notes).toContain('got no TLS that Apple accepts (TLS_ISSUE)')
+  const result = await run()
+  expect(result.code).toBe(1)
+  expect(result.notes).toContain('got no TLS that Apple accepts (TLS_ISSUE)')
 })
 
 test('where Apple has not tried by then, the test may still come', async () => {
   await commands.at.connectApple()
   commands.at.apple.override = ({ path }) => (path.includes('/notifications/test/') ? { status: 200, body: {} } : null)
-  const said = await run('--wait', '0')
-  expect(said.code).toBe(1)
-  expect(said.notes).toContain('has not posted the notification within 0 s')
+  const result = await run('--wait', '0')
+  expect(result.code).toBe(1)
+  expect(result.notes).toContain('has not posted the notification within 0 s')
 })
 
 test('where no address is entered, or the key is refused, or Apple fails, it stops there', async () => {
   await commands.at.connectApple()
-  const said = async (status: number, code: number) => {
+  const exited = async (status: number, code: number) => {
     commands.at.apple.override = () => appleError(status, code)
     return (await run()).notes
   }
-  expect(await said(404, 4040007)).toContain('Apple knows no address for production: enter ')
-  expect(await said(401, 0)).toMatch(/^Apple does not accept the credentials \(http_401.*"stores check/)
-  expect(await said(500, 5000000)).toContain('Apple gave no answer (http_500')
+  expect(await exited(404, 4040007)).toContain('Apple knows no address for production: enter ')
+  expect(await exited(401, 0)).toMatch(/^Apple does not accept the credentials \(http_401.*"stores check/)
+  expect(await exited(500, 5000000)).toContain('Apple gave no answer (http_500')
 })
 
 test('what is missing is told without asking Apple', async () => {

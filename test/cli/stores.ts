@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { stores } from '../../cli/stores.ts'
 import { APP_SECRET } from '../harness/api.ts'
 import { type ReachedStores, startStores } from '../harness/stores/reached-stores.ts'
-import { call, type Said } from './call.ts'
+import { type CommandResult, call } from './call.ts'
 
 /** The commands about stores, beside a service with a worker and local servers in the place of the stores. */
 export type StoreCommands = {
   at: ReachedStores
   env: Record<string, string>
-  run(...args: (string | number)[]): Promise<Said>
+  run(...args: (string | number)[]): Promise<CommandResult>
   stop(): Promise<void>
 }
 

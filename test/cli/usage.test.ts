@@ -14,23 +14,23 @@ test.concurrent.each([
   { args: ['import', '--key'], code: 1, says: /^perennial: .*'--key.*\nSee "help import"\.\n$/ },
   { args: ['project', 'list'], code: 1, says: /^perennial: DATABASE_URL needs APP_SECRET[^\n]*\n$/ },
 ])('a wrong call of $args is told in one line and exit 1', async ({ args, code, says }) => {
-  const said = await start(args, { DATABASE_URL: 'postgres://127.0.0.1:1/none' }).ended
-  expect(said).toMatchObject({ code, out: '' })
-  expect(said.notes).toMatch(says)
+  const result = await start(args, { DATABASE_URL: 'postgres://127.0.0.1:1/none' }).ended
+  expect(result).toMatchObject({ code, out: '' })
+  expect(result.notes).toMatch(says)
 })
 
 test.concurrent('help goes to standard output', async () => {
-  const said = await start(['help', 'import']).ended
-  expect(said).toMatchObject({ code: 0, notes: '' })
-  expect(said.out).toContain('Templates: {column}')
+  const result = await start(['help', 'import']).ended
+  expect(result).toMatchObject({ code: 0, notes: '' })
+  expect(result.out).toContain('Templates: {column}')
 })
 
 test.concurrent('a database that is not there is told in one line', async () => {
-  const said = await start(['project', 'list'], {
+  const result = await start(['project', 'list'], {
     DATABASE_URL: 'postgres://127.0.0.1:1/none',
     APP_SECRET: 'a secret for tests only, long enough',
   }).ended
-  expect(said).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(/^perennial: the database refuses the connection: .*\n$/) })
+  expect(result).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(/^perennial: the database refuses the connection: .*\n$/) })
 })
 
 test.each([
@@ -58,7 +58,7 @@ test.each([
   [importCsv, ['a.csv', '--map', 'a=b', '--key', 'sk_1', '--url', 'localhost'], /--url must be an address/],
   [importCsv, ['none.csv', '--map', 'a=b', '--key', 'sk_1'], /none\.csv cannot be read/],
 ])('%o %j is refused before anything is opened', async (command, args, says) => {
-  const said = await call(command, args, { DATA_DIR: '/nonexistent/perennial' })
-  expect(said).toMatchObject({ code: 1, out: '' })
-  expect(said.notes).toMatch(says)
+  const result = await call(command, args, { DATA_DIR: '/nonexistent/perennial' })
+  expect(result).toMatchObject({ code: 1, out: '' })
+  expect(result.notes).toMatch(says)
 })

@@ -79,15 +79,15 @@ test('four weeks in one go, with three workers: runs, retries and every slot of 
     // At its time, not when somebody came to it.
     expect(days).toBeLessThan(27.1)
   }
-  const told = () => steps.receiver.events().filter(({ body }) => body.automation)
-  expect(told().map(({ body }) => body.identity_id)).toEqual(['ada', 'bob'])
+  const byAutomations = () => steps.receiver.events().filter(({ body }) => body.automation)
+  expect(byAutomations().map(({ body }) => body.identity_id)).toEqual(['ada', 'bob'])
 
   expect((await runsOf(paused.id)).map(({ status }) => status)).toEqual(['waiting', 'waiting'])
   await must(call, 'PATCH', `/v4/automations/${paused.id}/status`, { status: 'active' })
   await jump(call, 1000)
   expect((await runsOf(paused.id)).map(({ status }) => status)).toEqual(['succeeded', 'succeeded'])
-  expect(told().map(({ headers }) => headers['webhook-id'])).toHaveLength(4)
-  expect(new Set(told().map(({ headers }) => headers['webhook-id'])).size).toBe(4)
+  expect(byAutomations().map(({ headers }) => headers['webhook-id'])).toHaveLength(4)
+  expect(new Set(byAutomations().map(({ headers }) => headers['webhook-id'])).size).toBe(4)
 
   const slots: Shown[] = (await must(call, 'GET', `/v4/scheduled-reports/${report.id}/runs?limit=100`)).data.reverse()
   expect(slots.length).toBeGreaterThanOrEqual(DAYS)

@@ -53,11 +53,11 @@ async function killAtEach(kinds: RegExp[], prepare: () => Promise<unknown>): Pro
   expect(whole).toMatch(/^replica\n/)
   for (const n of statementsIn(whole, kinds)) {
     await prepare()
-    const said = await dieAt(n)
-    expect(said).toContain(`${FROZEN} ${n}: `)
+    const output = await dieAt(n)
+    expect(output).toContain(`${FROZEN} ${n}: `)
     await expectWhole()
     // The process never learns whether this one had its effect.
-    if (!/: commit/.test(said)) continue
+    if (!/: commit/.test(output)) continue
     await prepare()
     expect(await dieAt(n, 'sent')).toContain(`${FROZEN} ${n}: `)
     await expectWhole()

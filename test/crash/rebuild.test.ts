@@ -82,13 +82,13 @@ test('a rebuild that is killed at any of its statements: readers see whole facts
   await goesOn()
   const died: string[] = []
   for (const n of distinct(heads)) {
-    const said = await dieAt(n)
-    expect(said).toMatch(new RegExp(`^${FROZEN} ${n}: `))
-    died.push(said.slice(`${FROZEN} ${n}: `.length))
+    const output = await dieAt(n)
+    expect(output).toMatch(new RegExp(`^${FROZEN} ${n}: `))
+    died.push(output.slice(`${FROZEN} ${n}: `.length))
     await goesOn()
     // The process never learns whether this one had its effect.
     if (!/^(?:commit|update fact_state)/.test(died.at(-1)!)) continue
-    expect(await dieAt(n, 'sent')).toBe(said)
+    expect(await dieAt(n, 'sent')).toBe(output)
     await goesOn()
   }
   for (const part of [

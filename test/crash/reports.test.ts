@@ -139,8 +139,8 @@ test('a worker that dies between any two changes of the world: every slot has on
   expect(all.map(({ outcome }) => outcome)).toEqual(all.map(() => 'delivered'))
   expect(new Set(all.map(({ slot }) => slot)).size).toBe(all.length)
   // What died after it was sent is sent again, under the same id.
-  const told = new Map(sink.arrived.map(({ headers, body }) => [headers['webhook-id'], body.run_id]))
-  expect([...told.values()].sort()).toEqual(all.map(({ id }) => id).sort())
+  const received = new Map(sink.arrived.map(({ headers, body }) => [headers['webhook-id'], body.run_id]))
+  expect([...received.values()].sort()).toEqual(all.map(({ id }) => id).sort())
   expect(found.sort()).toEqual(posted.sort())
   const left = await database.pool.query(
     `select kind from due where kind in ('scheduled-report', 'report-file', 'report-delivery', 'report-upload')`,

@@ -81,7 +81,7 @@ async function push({ store, body }: Push, at = api): Promise<number> {
 }
 
 const OUTCOME = `
-  select e.user_id, e.platform, string_agg(e.name, ' ' order by e.happened_at, e.id) as told,
+  select e.user_id, e.platform, string_agg(e.name, ' ' order by e.happened_at, e.id) as emitted,
     (select count(*)::int from purchases p where p.user_id = e.user_id and p.platform = case e.platform when 'iOS' then 'app_store' else 'play_store' end) as periods
   from events e join environments n on n.id = e.environment and n.kind = 'production' and n.project = 1
   where e.purchase is not null and e.name <> 'unmapped_product' group by e.user_id, e.platform`
@@ -103,7 +103,9 @@ async function expectAllRecordedOnce(): Promise<void> {
   expect([...google.subscriptions.values()].filter(({ acknowledgementState }) => acknowledgementState?.endsWith('PENDING'))).toEqual([])
   const { rows } = await place.pool.query(OUTCOME)
   expect(rows).toHaveLength(2 * made)
-  expect(new Set(rows.map(({ told, periods }) => `${periods}: ${told}`))).toEqual(new Set(['2: subscription_started subscription_renewed']))
+  expect(new Set(rows.map(({ emitted, periods }) => `${periods}: ${emitted}`))).toEqual(
+    new Set(['2: subscription_started subscription_renewed']),
+  )
 }
 
 test('a worker killed at each point of a turn: every notification is recorded, told and acknowledged once', async () => {

@@ -60,8 +60,8 @@ describe('each page', () => {
   })
 
   test.each(GUIDES)('%s has no Markdown left', path => {
-    const told = pages.get(path)!.replaceAll(/<pre[\s\S]*?<\/pre>|<code>[\s\S]*?<\/code>/g, '')
-    expect(told).not.toMatch(/\*\*|`|\]\(|\|---|^#|^- /m)
+    const prose = pages.get(path)!.replaceAll(/<pre[\s\S]*?<\/pre>|<code>[\s\S]*?<\/code>/g, '')
+    expect(prose).not.toMatch(/\*\*|`|\]\(|\|---|^#|^- /m)
   })
 })
 

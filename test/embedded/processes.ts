@@ -105,12 +105,12 @@ export function begin(dataDir: string, { script = join(root, 'test/embedded/serv
 
 function listen(child: ChildProcess) {
   const logs: string[] = []
-  let said = ''
+  let output = ''
   let partial = ''
-  const ended = new Promise<string>(resolve => child.on('close', () => resolve(said)))
+  const ended = new Promise<string>(resolve => child.on('close', () => resolve(output)))
   const ready = new Promise<string>((resolve, reject) => {
     child.stdout?.on('data', (chunk: Buffer) => {
-      said += chunk
+      output += chunk
       const lines = (partial + chunk).split('\n')
       partial = lines.pop() ?? ''
       for (const line of lines.filter(line => line.startsWith('{'))) {
@@ -121,9 +121,9 @@ function listen(child: ChildProcess) {
       }
     })
     child.stderr?.on('data', (chunk: Buffer) => {
-      said += chunk
+      output += chunk
     })
-    child.on('close', () => reject(new Error(`the service ended: ${said}`)))
+    child.on('close', () => reject(new Error(`the service ended: ${output}`)))
   })
   ready.catch(() => undefined)
   const stop = () => {

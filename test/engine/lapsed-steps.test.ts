@@ -28,17 +28,17 @@ const recorded = (number: number, error: string | null) => ({ number, duration_m
 
 test('an outward step that a worker did not live to record shows that attempt, in the first step without a record only', async () => {
   const run = await begun('mail')
-  const told: number[] = []
+  const attemptCounts: number[] = []
   await fixture.work([
     workflow('mail', async context => {
-      await context.step('first', async () => {}, { record: async (_tx, _result, attempts) => void told.push(attempts) })
+      await context.step('first', async () => {}, { record: async (_tx, _result, attempts) => void attemptCounts.push(attempts) })
       await context.step('second', async () => {})
     }),
   ])
   await fixture.advance(3600)
   expect((await fixture.ended(run)).status).toBe('succeeded')
   expect(await attemptsOf(run)).toMatchObject([[unrecorded(1), recorded(2, null)], [recorded(1, null)]])
-  expect(told).toEqual([2])
+  expect(attemptCounts).toEqual([2])
 })
 
 test('it uses up no attempt of the policy', async () => {

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { noTraits, TRAIT_FIELDS, type UserTraits, updateOrigin, updateTraits } from '../../domain/events/traits.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
-type Said = Parameters<typeof updateTraits>[1]
+type ReportedTraits = Parameters<typeof updateTraits>[1]
 
-function tellAll(events: { said: Said; at: number }[]): UserTraits {
+function updateAll(events: { reported: ReportedTraits; at: number }[]): UserTraits {
   const traits = noTraits()
-  for (const { said, at } of events) {
-    updateTraits(traits, said, at)
-    updateOrigin(traits, said, at)
+  for (const { reported, at } of events) {
+    updateTraits(traits, reported, at)
+    updateOrigin(traits, reported, at)
   }
   return traits
 }
@@ -40,11 +40,11 @@ test('each value has a time of its own: what events say in any order, the oldest
     campaign: maybe('summer', 'winter'),
   })
   type Drawn = typeof event extends fc.Arbitrary<infer One> ? One : never
-  const saidIn = ({ platform, country, locale, version, media_source, campaign }: Drawn) =>
-    ({ platform, device: { country, locale }, app: { version }, attribution: { media_source, campaign } }) as Said
+  const reportedIn = ({ platform, country, locale, version, media_source, campaign }: Drawn) =>
+    ({ platform, device: { country, locale }, app: { version }, attribution: { media_source, campaign } }) as ReportedTraits
   fc.assert(
     fc.property(fc.uniqueArray(event, { maxLength: 8, selector: ({ at }) => at }), drawn => {
-      const traits = tellAll(drawn.map(one => ({ said: saidIn(one), at: one.at })))
+      const traits = updateAll(drawn.map(one => ({ reported: reportedIn(one), at: one.at })))
       const inTime = drawn.toSorted((a, b) => a.at - b.at)
       const having = (name: keyof Drawn) => inTime.map(one => one[name]).filter(value => value !== undefined)
       const first = (name: keyof Drawn) => having(name)[0] ?? null

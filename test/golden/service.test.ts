@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { callsOf } from '../analytics/figures/ask.ts'
-import { storeRates, tell } from '../analytics/figures/tell.ts'
+import { postStatements, storeRates } from '../analytics/figures/tell.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import type { AnsweredSeries } from '../oracle/answer.ts'
 import { seconds } from '../oracle/heard.ts'
@@ -23,7 +23,7 @@ beforeAll(async () => {
     const { body } = await api.call('POST', '/v4/users', { body: { environment: 'prod', created_at: user.createdAt } })
     ids[user.id] = body.id
   }
-  await tell(api, api.project.secret, life.statements, ids)
+  await postStatements(api, api.project.secret, life.statements, ids)
 })
 afterAll(() => api.stop())
 

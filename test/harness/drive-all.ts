@@ -46,10 +46,10 @@ async function callAll(api: TestApi, call: Call): Promise<void> {
 /** Jobs of every kind through their lives: executed, failed, held, replayed, parked, cancelled, erased and forgotten. */
 async function liveThrough(call: Call): Promise<void> {
   const events = await hook({ call, config: { events: ['*'] } })
-  const told = await hook({ call, config: { events: [] } })
+  const automationHook = await hook({ call, config: { events: [] } })
   const [opened, closed] = [unique('opened'), unique('closed')]
   const steps = [
-    { id: 'tell', type: 'webhook', integration_id: told.id },
+    { id: 'tell', type: 'webhook', integration_id: automationHook.id },
     { id: 'wait', type: 'wait_for_event', event: closed, timeout: 'PT2H', on_timeout: [{ id: 'late', type: 'exit' }] },
     { id: 'mark', type: 'set_property', key: 'mark', value: 'yes' },
     { id: 'rest', type: 'delay', duration: 'PT1H' },
@@ -59,7 +59,7 @@ async function liveThrough(call: Call): Promise<void> {
   const automation = await must(call, 'POST', '/v4/automations', body)
   const url = `/v4/automations/${automation.id}`
   const put = (status: string) => must(call, 'PUT', url, { ...body, status })
-  await must(call, 'POST', '/v4/scheduled-reports', reportTo([told.id]))
+  await must(call, 'POST', '/v4/scheduled-reports', reportTo([automationHook.id]))
   const people = Array.from({ length: 5 }, () => unique('person'))
   const each = (event_name: string) =>
     post(call, ...people.map(identity_id => ({ event_name, identity_id, platform: 'iOS', price: undefined, currency: undefined })))
@@ -96,10 +96,10 @@ async function liveThrough(call: Call): Promise<void> {
   const { user_id: user } = await must(call, 'GET', `/v4/identities/${people[0]}`)
   expect((await call('DELETE', `/v4/customers/${user}`)).status).toBe(204)
   await must(call, 'DELETE', url)
-  for (const { id } of [events, told]) await call('DELETE', `/v4/integrations/${id}`)
+  for (const { id } of [events, automationHook]) await call('DELETE', `/v4/integrations/${id}`)
   await advance(call, 'PT1H')
   await events.receiver.close()
-  await told.receiver.close()
+  await automationHook.receiver.close()
 }
 
 /** Everything that the service does, and apps ask of it. */

@@ -4,7 +4,7 @@ import type { Admit } from '../../domain/purchases/store-inbox/notification.ts'
 // A store that signs with a shared secret, in the place of the real ones: what it sends says everything that a real notification says.
 
 /** What the store says. `app`: for whom it is signed. */
-export type Said = {
+export type SignedContent = {
   id: string
   type: string
   lane: string
@@ -14,7 +14,7 @@ export type Said = {
   padding?: string
 }
 
-export const said = (given: Partial<Said> = {}): Said => ({
+export const signedContent = (given: Partial<SignedContent> = {}): SignedContent => ({
   id: randomUUID(),
   type: 'RENEWED',
   lane: 'lineage-1',
@@ -31,7 +31,7 @@ export const signed = (body: Uint8Array | string, secret: string): Record<string
   'x-signature': signatureOf(body, secret).toString('hex'),
 })
 
-function parsed(body: Uint8Array): Partial<Said> | null {
+function parsed(body: Uint8Array): Partial<SignedContent> | null {
   try {
     return JSON.parse(new TextDecoder().decode(body))
   } catch {

@@ -88,9 +88,9 @@ test.each([
   ['0042', '0042'],
   ['GPA.3312-1', 'GPA.3312-1'],
   [null, null],
-])('the transaction id %s goes out as %s', (id, told) => {
+])('the transaction id %s goes out as %s', (id, sentAs) => {
   const transaction = { ...sample().transaction!, transaction_id: id, original_transaction_id: id }
-  expect(webhookBody(sample({ transaction })).transaction).toMatchObject({ transaction_id: told, original_transaction_id: told })
+  expect(webhookBody(sample({ transaction })).transaction).toMatchObject({ transaction_id: sentAs, original_transaction_id: sentAs })
 })
 
 test('an automation step says which one it is; a test says so', () => {

@@ -8,10 +8,10 @@ export type Comer = User & { isSeen: boolean }
 /** What was taken in one request counts at once: its history first, whatever the order. */
 export type Taken = { statement: Statement; heardAt: Instant; request: number }
 
-type Said = { user: string; at: Instant; isHistory: boolean }
+type StatedTime = { user: string; at: Instant; isHistory: boolean }
 
 /** What a statement says about when its user was there. Nothing was said by an update, nor of the user by what somebody else pays for. */
-function saidBy({ statement, heardAt }: Taken): Said[] {
+function reportedBy({ statement, heardAt }: Taken): StatedTime[] {
   if (statement.is === 'update') return []
   const [arrival] = heard([{ statement, heardAt }])
   const at = arrival!.is === 'event' ? arrival!.happenedAt : arrival!.purchasedAt
@@ -25,9 +25,9 @@ export function begun(comers: readonly Comer[], taken: readonly Taken[]): User[]
   return comers.map(({ id, createdAt, isSeen }) => {
     let [began, live] = [createdAt, isSeen]
     for (const request of requests) {
-      const said = request.flatMap(saidBy).filter(({ user }) => user === id)
-      for (const { at, isHistory } of said) if (isHistory && !live) began = Math.min(began, at)
-      if (said.some(({ isHistory }) => !isHistory)) live = true
+      const stated = request.flatMap(reportedBy).filter(({ user }) => user === id)
+      for (const { at, isHistory } of stated) if (isHistory && !live) began = Math.min(began, at)
+      if (stated.some(({ isHistory }) => !isHistory)) live = true
     }
     return { id, createdAt: began }
   })

@@ -39,7 +39,7 @@ const logOf = async (user: string): Promise<Row[]> => {
   )
   return rows
 }
-const told = async (user: string) => (await logOf(user)).map(row => `${row.name} ${row.happened_at}`)
+const eventsOf = async (user: string) => (await logOf(user)).map(row => `${row.name} ${row.happened_at}`)
 const TRIAL = { price: '0' }
 
 test('history is told in its order and with its own times when its lineage had no new fact for ten minutes', async () => {
@@ -47,10 +47,10 @@ test('history is told in its order and with its own times when its lineage had n
   await record(user, 'b', -83, -53)
   await record(user, 'c', -53, -23, { is_auto_renewing: false })
   await advance('PT9M')
-  expect(await told(user)).toEqual([])
+  expect(await eventsOf(user)).toEqual([])
   await record(user, 'a', -90, -83, TRIAL)
   await advance('PT9M')
-  expect(await told(user)).toEqual([])
+  expect(await eventsOf(user)).toEqual([])
   const due = await api.pool.query(`select 1 from due d join subscriptions s on s.id = d.id where d.kind = $1 and s.user_id = $2`, [
     SUBSCRIPTION_DUE,
     user,
@@ -71,16 +71,20 @@ test('a period that is not over is told at once, beside history that waits', asy
   const user = await userOf(api, key)
   await record(user, 'a', -37, -30, TRIAL)
   await record(user, 'b', -30, 400)
-  expect(await told(user)).toEqual([`trial_converted ${at(-30)}`])
+  expect(await eventsOf(user)).toEqual([`trial_converted ${at(-30)}`])
   await advance('PT11M')
-  expect(await told(user)).toEqual([`trial_converted ${at(-30)}`, `trial_started ${at(-37)}`, expect.stringMatching(/^trial_still_active/)])
+  expect(await eventsOf(user)).toEqual([
+    `trial_converted ${at(-30)}`,
+    `trial_started ${at(-37)}`,
+    expect.stringMatching(/^trial_still_active/),
+  ])
 })
 
 test('what is stated about history waits for its begin, and its refund adds up', async () => {
   const user = await userOf(api, key)
   const url = await record(user, 'a', -60, -30, { price: '10' })
   await api.call('PATCH', url, { key, body: { refunded_at: at(-40), refunded_amount: '4' } })
-  expect(await told(user)).toEqual([])
+  expect(await eventsOf(user)).toEqual([])
   await advance('PT11M')
   expect((await logOf(user)).map(({ name, price }) => [name, price])).toEqual([
     ['subscription_started', '10.00'],
@@ -108,7 +112,7 @@ test('an end that was due before a posted event of its lineage is told neverthel
   }
   expect((await api.call('POST', '/v4/events', { key, body: { events: [{ ...event, transaction }] } })).body.created).toBe(1)
   await advance('PT11M')
-  expect(await told(user)).toContain(`subscription_expired ${at(inDays + 0.5)}`)
+  expect(await eventsOf(user)).toContain(`subscription_expired ${at(inDays + 0.5)}`)
 })
 
 const period = fc.record({
@@ -150,13 +154,13 @@ test('history that is recorded in any order tells the same events', async () => 
         const log = await logOf(user)
         const { rows } = await api.pool.query('select net_payments_usd::float8 as net from users where id = $1', [user])
         expect(log.reduce((sum, { price }) => sum + Number(price ?? 0), 0)).toBeCloseTo(rows[0].net, 6)
-        const told = log.map(row => ({
+        const emitted = log.map(row => ({
           ...row,
           ...(NOTICED.includes(row.name) && { happened_at: null }),
           ...(isLiveBegin(row) && { name: 'begin' }),
         }))
-        const inOrder = told.filter(row => !NOTICED.includes(row.name) && row.transaction !== '-live')
-        return { all: told.map(row => JSON.stringify(row)).sort(), inOrder }
+        const inOrder = emitted.filter(row => !NOTICED.includes(row.name) && row.transaction !== '-live')
+        return { all: emitted.map(row => JSON.stringify(row)).sort(), inOrder }
       }
       const order = begins.map((_, i) => i).slice(0, hasLive ? undefined : -1)
       const other = [...order].sort((a, b) => shuffle[a]! - shuffle[b]!)
@@ -176,5 +180,5 @@ test('the end of an imported run is told once, when the workers come back late, 
   ])
   await advance('PT11M')
   await advance('P2D')
-  expect(await told(user)).toEqual([`subscription_started ${at(-60)}`, `subscription_expired ${at(-30)}`])
+  expect(await eventsOf(user)).toEqual([`subscription_started ${at(-60)}`, `subscription_expired ${at(-30)}`])
 })

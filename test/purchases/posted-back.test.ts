@@ -47,11 +47,11 @@ test('never more goes back than was paid, and never less than is stated', () => 
   fc.assert(
     fc.property(stated, posted, (parts, refunds) => {
       const purchase = purchaseOf(PAID, parts)
-      const said = BigInt(parts.reduce((all, one) => all + one.amount, 0)) * MILLION
+      const statedMillionths = BigInt(parts.reduce((all, one) => all + one.amount, 0)) * MILLION
       const row = { ...purchase, ...postedBackOf(purchase, postedOf(refunds)) }
       const more = sum(row.posted_back.map(one => one.amount))
-      expect(more >= 0n && said + more <= BigInt(PAID) * MILLION).toBe(true)
-      if (row.posted_back.length > 0) expect(postedFullRefundAt(row) !== null).toBe(said + more === BigInt(PAID) * MILLION)
+      expect(more >= 0n && statedMillionths + more <= BigInt(PAID) * MILLION).toBe(true)
+      if (row.posted_back.length > 0) expect(postedFullRefundAt(row) !== null).toBe(statedMillionths + more === BigInt(PAID) * MILLION)
     }),
   )
 })

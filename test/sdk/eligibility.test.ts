@@ -80,8 +80,11 @@ test('an event that is sent twice is stored once, without money', async () => {
 describe('a token of AdServices', () => {
   let tokens = 0
   const newToken = () => `AdServices+token/${++tokens}==`
-  const told = { orgId: 55, conversionType: 'Download', countryOrRegion: 'US', keywordId: 87, clickDate: '2026-11-20T17:17Z' }
-  const attributed = { status: 200, body: { attribution: true, campaignId: 542370539, adGroupId: 542317095, adId: 542317136, ...told } }
+  const adServicesAnswer = { orgId: 55, conversionType: 'Download', countryOrRegion: 'US', keywordId: 87, clickDate: '2026-11-20T17:17Z' }
+  const attributed = {
+    status: 200,
+    body: { attribution: true, campaignId: 542370539, adGroupId: 542317095, adId: 542317136, ...adServicesAnswer },
+  }
   const sample = { status: 200, body: { attribution: true, campaignId: 1234567890, adGroupId: 1234567890, adId: 1234567890 } }
   const send = async (token: unknown, uid = newUid(), key = stores.project.projectKey) => {
     const reply = await ios(sdkClient(stores.api)).attribution({ key, uid }, 'apple_adservices_token', {

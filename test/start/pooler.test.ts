@@ -56,8 +56,8 @@ test('a pooler that gives each transaction another session is refused in one lin
     expect(await refused.ended).toBe(1)
     expect(refused.output()).toMatch(/^perennial: the address of the database leads to a pooler[^\n]*session mode[^\n]*\n$/)
   }
-  const said = await call(backup, [join(env.DATA_DIR, 'backup')], env)
-  expect(said).toMatchObject({ code: 1, notes: expect.stringContaining('session mode') })
+  const result = await call(backup, [join(env.DATA_DIR, 'backup')], env)
+  expect(result).toMatchObject({ code: 1, notes: expect.stringContaining('session mode') })
 })
 
 test('a pooler in session mode serves the whole product', async () => {

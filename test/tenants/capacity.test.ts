@@ -57,11 +57,11 @@ test('uploads that hang hold up neither the uploads of another project nor a web
   await until('the uploads of A use their share', () => slow.open.size >= 16 || undefined)
 
   const other = await api.newProject()
-  const [uploaded, told, ownTold] = await Promise.all([
+  const [uploaded, notified, ownNotified] = await Promise.all([
     send(other, [await bucketAt(other, bucket.endpoint)]),
     send(other, [await webhookTo(api, sink.url, other.sandboxEnvironment)]),
     send(api.project, [await webhookTo(api, sink.url)]),
   ])
-  for (const { delivered } of [uploaded, told, ownTold]) expect(await delivered()).toMatchObject({ outcome: 'empty' })
+  for (const { delivered } of [uploaded, notified, ownNotified]) expect(await delivered()).toMatchObject({ outcome: 'empty' })
   expect(slow.open.size).toBe(16)
 })

@@ -222,8 +222,10 @@ describe('an event of a subscription that an app tells', () => {
     const user = await newUser()
     const before = await sales()
     const names = ['trial_started', 'subscription_started', 'in_app_purchase', 'subscription_refunded']
-    const told = names.map((event_name, i) => one({ event_id: `l${i}`, event_name, transaction_id: 'T-1', happened_at: 1_770_000_000 + i }))
-    expect((await send(user, told, { Platform: 'iOS' })).body.created).toBe(4)
+    const sentEvents = names.map((event_name, i) =>
+      one({ event_id: `l${i}`, event_name, transaction_id: 'T-1', happened_at: 1_770_000_000 + i }),
+    )
+    expect((await send(user, sentEvents, { Platform: 'iOS' })).body.created).toBe(4)
     expect(await sales()).toBe(before)
     expect(await rowsOf('subscriptions', user)).toBe(0)
     expect((await v3('GET', `/v3/users/${user}/entitlements`)).body.data).toEqual([])

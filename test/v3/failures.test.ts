@@ -38,21 +38,21 @@ test.each([
   }
 })
 
-const said = (error: unknown) => {
+const refusal = (error: unknown) => {
   const problem = v3ProblemOf(error)
   return [problem.status, v3ErrorBody(problem, '').error] as const
 }
 
 test('the refusals of the domain in the words of v3', () => {
-  expect(said(new Refusal('already_exists', 'taken'))).toEqual([422, { type: 'resource', code: 'already_exists', message: 'taken' }])
-  expect(said(new Refusal('not_found', 'user not found'))[1].message).toBe('User not found')
-  expect(said(new Refusal('not_found', 'experiment not found'))[1].message).toBe('Not found')
-  expect(said(new Refusal('conflict', 'archived'))).toEqual([422, { type: 'logical', code: 'relation_not_found', message: 'archived' }])
-  expect(said(new Refusal('network_error', 'apple'))).toEqual([
+  expect(refusal(new Refusal('already_exists', 'taken'))).toEqual([422, { type: 'resource', code: 'already_exists', message: 'taken' }])
+  expect(refusal(new Refusal('not_found', 'user not found'))[1].message).toBe('User not found')
+  expect(refusal(new Refusal('not_found', 'experiment not found'))[1].message).toBe('Not found')
+  expect(refusal(new Refusal('conflict', 'archived'))).toEqual([422, { type: 'logical', code: 'relation_not_found', message: 'archived' }])
+  expect(refusal(new Refusal('network_error', 'apple'))).toEqual([
     502,
     { type: 'internal', code: 'network_error', message: 'Store is not reachable' },
   ])
-  expect(said(new Problem('invalid_request', 'too large', { status: 413 }))[0]).toBe(413)
+  expect(refusal(new Problem('invalid_request', 'too large', { status: 413 }))[0]).toBe(413)
 })
 
 test('a field has one entry with all of its messages', () => {

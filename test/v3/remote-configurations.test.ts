@@ -243,8 +243,8 @@ describe('pins to groups', () => {
     }
     expect((await v3('DELETE', path('none', user))).status).toBe(404)
     for (const body of [{}, { group_id: null }, { group_id: 7 }]) {
-      const { status, body: said } = await attach(id, user, body)
-      expect([status, said._meta.fields[0].name]).toEqual([400, 'group_id'])
+      const { status, body: attached } = await attach(id, user, body)
+      expect([status, attached._meta.fields[0].name]).toEqual([400, 'group_id'])
     }
     expect((await api.call('POST', `/v4/experiments/${id}/status`, { body: { status: 'finished' } })).status).toBe(200)
     for (const answer of [await attach(id, user, { group_id: groups[0] }), await v3('DELETE', path(id, user))])

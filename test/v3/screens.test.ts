@@ -22,9 +22,9 @@ async function importing(file: unknown, ...options: string[]) {
   return call(screens, ['import', path, ...options], { DATABASE_URL: api.databaseUrl, APP_SECRET, USER: 'ops' })
 }
 const imported = async (...list: object[]) => {
-  const said = await importing(list, '--project', String(api.project.id))
-  expect(said).toMatchObject({ code: 0, notes: '' })
-  return said.out
+  const result = await importing(list, '--project', String(api.project.id))
+  expect(result).toMatchObject({ code: 0, notes: '' })
+  return result.out
 }
 const missing = () => [404, v3Error(api, 'resource', 'not_found', 'Screen not found')]
 const EMPTY = '<!DOCTYPE html><html><head></head><body></body></html>'
@@ -136,8 +136,8 @@ describe('screens import', () => {
     expect(await imported(screen)).toMatch(/: 1 screens created, 0 changed, 0 there already\.$/)
     expect(await imported(screen)).toMatch(/: 0 screens created, 0 changed, 1 there already\.$/)
     const list = { object: 'list', url: '/v4/screens', data: [screen], has_more: false }
-    const said = await importing(list, '--project', String(api.project.id))
-    expect(said).toMatchObject({ code: 0, out: expect.stringMatching(/: 0 screens created, 0 changed, 1 there already\.$/) })
+    const result = await importing(list, '--project', String(api.project.id))
+    expect(result).toMatchObject({ code: 0, out: expect.stringMatching(/: 0 screens created, 0 changed, 1 there already\.$/) })
     const { object, url, created_at, prod_key, ...shown } = screen
     expect((await api.call('GET', `/v4/screens/${id}`)).body).toMatchObject(shown)
     const before = (await api.pool.query('select published_at from screens where id = $1', [id])).rows
@@ -169,10 +169,10 @@ describe('screens import', () => {
       /^\[1\] \(ok\)\.id is that of \[0\] \(ok\)$/m,
     ],
   ])('%j is refused as a whole', async (file, says) => {
-    const said = await importing(file)
-    expect(said).toMatchObject({ code: 2, out: '' })
-    expect(said.notes).toMatch(says)
-    expect(said.notes).toMatch(/No screen was imported\.$/)
+    const result = await importing(file)
+    expect(result).toMatchObject({ code: 2, out: '' })
+    expect(result.notes).toMatch(says)
+    expect(result.notes).toMatch(/No screen was imported\.$/)
     expect((await api.pool.query(`select 1 from screens where id = 'ok'`)).rowCount).toBe(0)
   })
 

@@ -102,9 +102,11 @@ describe('writes', () => {
 
   test('of racing requests everything', async () => {
     await v3('POST', '/v3/users/w3')
-    const said = Object.entries(IOS)
+    const headerLines = Object.entries(IOS)
     await Promise.all(
-      Array.from({ length: 40 }, (_, i) => v3('GET', '/v3/users/w3', { headers: Object.fromEntries([said[i % said.length]!]) })),
+      Array.from({ length: 40 }, (_, i) =>
+        v3('GET', '/v3/users/w3', { headers: Object.fromEntries([headerLines[i % headerLines.length]!]) }),
+      ),
     )
     expect(await stored('w3')).toEqual(STORED)
   })

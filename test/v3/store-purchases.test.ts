@@ -24,7 +24,7 @@ const accessOf = async (user: string) =>
 const FRAUD = "Couldn't validate purchase with store request, potential fraud"
 const fraud = () => [422, v3Error(stores.api, 'logical', 'purchase_fraud', FRAUD)]
 const unreachable = () => [502, v3Error(stores.api, 'internal', 'network_error', 'Store is not reachable')]
-const said = ({ status, body }: V3Answer) => [status, body]
+const answered = ({ status, body }: V3Answer) => [status, body]
 
 /** What the app says of a sale, in the fields of v3. */
 const claimOf = (store: StoreName, kind: 'production' | 'sandbox' = 'production') => {
@@ -37,7 +37,7 @@ describe.each(STORES)('%s', store => {
     await openShop(stores, store)
     const [user, claim] = [await newUser(), claimOf(store)]
     const first = await buy(user, claim)
-    expect(said(first)).toEqual([201, { user_id: user, ...paid, purchased: 0, ...claim }])
+    expect(answered(first)).toEqual([201, { user_id: user, ...paid, purchased: 0, ...claim }])
     for (const key of [stores.project.projectKey, stores.project.secret, `test_${stores.project.projectKey}`])
       expect((await buy(user, claim, { key })).text).toBe(first.text)
     const rows = await stores.purchases()
@@ -56,13 +56,13 @@ describe.each(STORES)('%s', store => {
     const unknown = Object.fromEntries(
       Object.entries(data).map(([field, value]) => [field, /product|plan|type/.test(field) ? value : `${value}0`]),
     )
-    expect(said(await buy(user, { [name]: unknown }))).toEqual(fraud())
+    expect(answered(await buy(user, { [name]: unknown }))).toEqual(fraud())
     if (data.product_id) {
       const link = { apple: 'apple_product_id', google: 'google_product_id', stripe: 'stripe_product_id', paddle: 'paddle_product_id' }[
         store
       ]
       await stores.good('POST', '/v4/products', { id: 'other', type: 'subscription', duration: 'P1M', [link]: 'other' })
-      expect(said(await buy(user, { [name]: { ...data, product_id: 'other' } }))).toEqual(fraud())
+      expect(answered(await buy(user, { [name]: { ...data, product_id: 'other' } }))).toEqual(fraud())
     }
     expect(await stores.purchases()).toEqual([])
     expect(await accessOf(user)).toEqual([])
@@ -98,11 +98,11 @@ describe.each(STORES)('%s', store => {
     stores.paddle.instead = () => down
     // A signature of Apple suffices where Apple does not answer.
     if (store !== 'apple') {
-      expect(said(await buy(user, claim))).toEqual(unreachable())
-      expect(said(await buy(user, { [name]: { ...data, product_id: 'linked-by-none' } }))).toEqual(unreachable())
+      expect(answered(await buy(user, claim))).toEqual(unreachable())
+      expect(answered(await buy(user, { [name]: { ...data, product_id: 'linked-by-none' } }))).toEqual(unreachable())
       expect(await stores.purchases()).toEqual([])
     } else {
-      expect(said(await buy(user, { app_store_data: { transaction_id: '1', product_id: MONTHLY } }))).toEqual(unreachable())
+      expect(answered(await buy(user, { app_store_data: { transaction_id: '1', product_id: MONTHLY } }))).toEqual(unreachable())
       expect(await stores.purchases()).toEqual([])
       expect((await buy(user, claim)).status).toBe(201)
     }
@@ -115,9 +115,9 @@ test("Apple's signature is enough where the project cannot ask Apple; another ap
   const [user, { app_store_data: signed }] = [await newUser(), claimOf('apple')]
   expect((await buy(user, { app_store_data: signed })).status).toBe(201)
   expect(await stores.purchases()).toMatchObject([{ user, product: MONTHLY }])
-  expect(said(await buy(user, { app_store_data: { transaction_id: '77', product_id: MONTHLY } }))).toEqual(fraud())
+  expect(answered(await buy(user, { app_store_data: { transaction_id: '77', product_id: MONTHLY } }))).toEqual(fraud())
   const forged = `${(signed as { signed_transaction: string }).signed_transaction.slice(0, -4)}AAAA`
-  expect(said(await buy(user, { app_store_data: { signed_transaction: forged } }))).toEqual(fraud())
+  expect(answered(await buy(user, { app_store_data: { signed_transaction: forged } }))).toEqual(fraud())
   expect(await stores.purchases()).toHaveLength(1)
 })
 
@@ -145,7 +145,7 @@ describe('a purchase of the sandbox of Apple, claimed by a user of production', 
     await openShop(stores, 'apple')
     const [user, claim, before] = [await newUser(), sandboxed()[how], await counted()]
     const first = await buy(user, claim)
-    expect(said(first)).toEqual([201, { user_id: user, ...paid, purchased: 0, ...claim }])
+    expect(answered(first)).toEqual([201, { user_id: user, ...paid, purchased: 0, ...claim }])
     const access = await accessOf(user)
     expect(access).toEqual([{ id: 'premium', active: true, started: expect.any(Number), expires: expect.any(Number), source: 'manual' }])
     const hours = (access[0]!.expires! * 1000 - Date.now()) / HOUR_MS
@@ -221,14 +221,14 @@ describe('a purchase of the sandbox of Apple, claimed by a user of production', 
     await openShop(stores, 'apple')
     await stores.api.pool.query(`update projects set sandbox_access = 'refuse' where id = $1`, [stores.project.id])
     const user = await newUser()
-    expect(said(await buy(user, sandboxed()[how]))).toEqual(fraud())
+    expect(answered(await buy(user, sandboxed()[how]))).toEqual(fraud())
     expect(await accessOf(user)).toEqual([])
   })
 
   test('the other way round, and in v4, it is always refused', async () => {
     await openShop(stores, 'apple')
     const [inSandbox, user] = [await newUser('sandbox'), await newUser()]
-    expect(said(await buy(inSandbox, claimOf('apple')))).toEqual(fraud())
+    expect(answered(await buy(inSandbox, claimOf('apple')))).toEqual(fraud())
     const answer = await stores.api.call('POST', `/v4/users/${user}/purchases`, { key: stores.project.secret, body: sandboxed().signed })
     expect([answer.status, answer.body.error.code]).toEqual([422, 'purchase_fraud'])
     expect(await accessOf(user)).toEqual([])
@@ -239,7 +239,7 @@ describe('a purchase of the sandbox of Apple, claimed by a user of production', 
     const user = await newUser()
     let asked = 0
     stores.apple.override = ({ path }) => (path.includes('/transactions/') && ++asked > 1 ? { status: 500, body: {} } : null)
-    expect(said(await buy(user, sandboxed().byId))).toEqual(unreachable())
+    expect(answered(await buy(user, sandboxed().byId))).toEqual(unreachable())
     expect(await accessOf(user)).toEqual([])
   })
 })

@@ -42,8 +42,8 @@ export function storeClients({ outgoing, tokens, appleRoots, appleOnlineChecks, 
     adServices: adServices({ outgoing, url: urls.adServices }),
     google: loadedLater(async () => {
       const { googlePlay } = await import('./google/client.ts')
-      const told = unknownWord && { unknownWord }
-      return googlePlay({ outgoing, tokens, apiUrl: urls.google, certsUrl: urls.googleCerts, now, ...told })
+      const details = unknownWord && { unknownWord }
+      return googlePlay({ outgoing, tokens, apiUrl: urls.google, certsUrl: urls.googleCerts, now, ...details })
     }, ['voidedPurchases']),
     stripe: loadedLater(async () => {
       const { stripeStore } = await import('./stripe/client.ts')

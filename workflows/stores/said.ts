@@ -1,6 +1,6 @@
 /** Without the fields about which nothing is said. */
-export const stated = <Said extends object>(said: { [Key in keyof Said]?: Said[Key] | undefined }): Said =>
-  Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) as Said
+export const stated = <Fields extends object>(fields: { [Key in keyof Fields]?: Fields[Key] | undefined }): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields
 
 export { secondOf } from '../../domain/kernel/time/instant.ts'
 

@@ -37,7 +37,7 @@ export type Attaching = {
 
 type Asked = { signal: AbortSignal; quota: Quota } & Pick<PatienceOptions, 'onWait'>
 type Outcome = { is: 'attached' } | { is: 'known' } | ({ is: 'rejected' } & RowFault)
-type Told = Extract<ClaimAnswer, { is: 'reports' }>
+type ClaimReports = Extract<ClaimAnswer, { is: 'reports' }>
 
 const rejected = (field: string, reason: string): Outcome => ({ is: 'rejected', field, reason })
 const NOT_OWN = (owner: string) => rejected('user', `the purchase belongs to another user, ${owner}: "stores transfer" moves it`)
@@ -67,7 +67,7 @@ async function userOfRow(attaching: Attaching, given: string): Promise<string | 
 }
 
 /** Records what the store has said, and gives what nobody owns to the user. Gives the owner and whether it is new. */
-function record({ pool, environment }: Attaching, user: string, { reports, lineage, subject }: Told) {
+function record({ pool, environment }: Attaching, user: string, { reports, lineage, subject }: ClaimReports) {
   return transaction(
     pool,
     async tx => {
@@ -75,7 +75,7 @@ function record({ pool, environment }: Attaching, user: string, { reports, linea
         isConnected: true,
         triggers: false,
         attachTo: user,
-        beforeTelling: async written => {
+        beforeEmitting: async written => {
           for (const one of written) await followLineage(tx, environment, one.lineage)
         },
       })

@@ -3,7 +3,7 @@ import { createRun } from '../../durable/jobs/workflow-run.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { isoMicros } from '../../kernel/time/instant.ts'
 import { lockUsers } from '../../users/user.ts'
-import { type AppUser, findAppUser, recordSaid, type Said } from './app-user.ts'
+import { type AppUser, findAppUser, type ReportedTraits, recordReportedTraits } from './app-user.ts'
 
 /** Asks Apple which ad led to an installation; the subject of a run is the number of the token. */
 export const AD_SERVICES_WORKFLOW = { workflow: 'ad_services', version: 1 }
@@ -13,7 +13,7 @@ export const AD_SERVICES_WORKFLOW = { workflow: 'ad_services', version: 1 }
  * token, or did not answer in time.
  */
 export type AdServicesResult =
-  | { is: 'attributed'; isSample: boolean; attribution: NonNullable<Said['attribution']> }
+  | { is: 'attributed'; isSample: boolean; attribution: NonNullable<ReportedTraits['attribution']> }
   | { is: 'organic' | 'refused' | 'unanswered' }
 
 // Apps send a new token at every start. Of a user one is asked about, and another one only when the first gave no answer.
@@ -48,15 +48,15 @@ export async function openAdServicesToken(db: Db, id: number): Promise<string | 
 }
 
 const OPEN = `
-  select t.environment, t.user_id as user, (extract(epoch from t.told_at) * 1000000)::bigint as told, e.kind = 'production' as is_live
+  select t.environment, t.user_id as user, (extract(epoch from t.told_at) * 1000000)::bigint as "sentAt", e.kind = 'production' as is_live
   from ad_services_tokens t join environments e on e.id = t.environment where t.id = $1 and t.result is null`
 
 /** Stores the answer: the attribution of the user counts as of the time at which the app sent the token. */
 export async function endAdServices(tx: Tx, id: number, result: AdServicesResult): Promise<void> {
-  const { rows } = await tx.query<{ environment: Environment; user: string; told: number; is_live: boolean }>(OPEN, [id])
+  const { rows } = await tx.query<{ environment: Environment; user: string; sentAt: number; is_live: boolean }>(OPEN, [id])
   const [open] = rows
   if (!open) return
-  const { environment, told } = open
+  const { environment, sentAt } = open
   // The user before the token, as an erasure locks them.
   await lockUsers(tx, environment, [], [open.user])
   const counts = result.is === 'attributed' && !(result.isSample && open.is_live)
@@ -66,5 +66,5 @@ export async function endAdServices(tx: Tx, id: number, result: AdServicesResult
   )
   if (ended.rowCount === 0 || !counts) return
   const user = await findAppUser(tx, [environment], open.user)
-  if (user) await recordSaid(tx, { ...user, now: told }, { attribution: result.attribution })
+  if (user) await recordReportedTraits(tx, { ...user, now: sentAt }, { attribution: result.attribution })
 }

@@ -10,7 +10,7 @@ import { noteSeen, SEEN_MICROS } from '../../users/last-seen.ts'
 import { lockUsers } from '../../users/user.ts'
 
 /** What an app tells of itself, its device, and where its user came from. */
-export type Said = Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>
+export type ReportedTraits = Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>
 
 /** A user of a project, in either environment. `no`: its number in the environment. `now` in µs, by the clock of that environment. */
 export type AppUser = FoundUser & { environment: Environment; no: number; now: number }
@@ -30,30 +30,30 @@ export async function findAppUser(db: Db, environments: Environment[], id: strin
 }
 
 /** Takes the words of the app over, as of `now`: whether something was new, and whether it is something that figures of the past show. */
-function takeOver(user: FoundUser, said: Said, now: number): { isNew: boolean; isOrigin: boolean } {
+function takeOver(user: FoundUser, reported: ReportedTraits, now: number): { isNew: boolean; isOrigin: boolean } {
   const attribution = attributionOf(user)
-  const isNew = updateTraits(user, said, now) === 'news'
-  const isOrigin = updateOrigin(user, said, now) === 'news' || attributionOf(user) !== attribution
+  const isNew = updateTraits(user, reported, now) === 'news'
+  const isOrigin = updateOrigin(user, reported, now) === 'news' || attributionOf(user) !== attribution
   return { isNew: isNew || isOrigin, isOrigin }
 }
 
 /**
  * Stores what the app says as the last known values of its user, and that the user was seen. Nothing is written when nothing is new.
  */
-export async function noteSaid(pool: Pool, user: AppUser, said: Said): Promise<void> {
+export async function noteReportedTraits(pool: Pool, user: AppUser, reported: ReportedTraits): Promise<void> {
   const { environment, id, now } = user
-  if (takeOver({ ...user }, said, now).isNew) return transaction(pool, tx => recordSaid(tx, user, said))
+  if (takeOver({ ...user }, reported, now).isNew) return transaction(pool, tx => recordReportedTraits(tx, user, reported))
   if (user.is_seen_live !== false && user.last_seen_at !== null && now - user.last_seen_at < SEEN_MICROS) return
   await noteSeen(pool, environment, id)
 }
 
 /** Stores what was said of a user as of `now`. */
-export async function recordSaid(tx: Tx, { environment, id, now }: AppUser, said: Said): Promise<void> {
+export async function recordReportedTraits(tx: Tx, { environment, id, now }: AppUser, reported: ReportedTraits): Promise<void> {
   // Among the others: a user who was erased meanwhile is no fault of a request that only names this user in a header.
   await lockUsers(tx, environment, [], [id])
   const traits = (await findUsers(tx, environment, 'id', [id])).get(id)
   if (!traits) return
-  const { isNew, isOrigin } = takeOver(traits, said, now)
+  const { isNew, isOrigin } = takeOver(traits, reported, now)
   const isSeen = updateLastSeen(traits, now, now) || traits.is_seen_live === false
   traits.is_seen_live = true
   if (isNew || isSeen) await writeUsers(tx, environment, new Map([[id, traits]]))

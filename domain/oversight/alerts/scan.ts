@@ -35,7 +35,7 @@ with found as materialized (
 select environment, id from ended where told_at is not null`
 
 // An alert without any channel that wants it stays untold: a channel that is made later is told of it.
-const TELL_OPEN = `
+const REPORT_OPEN = `
 with due as (
   select a.environment, a.id, a.kind, case when a.told_at is null then 'began' else 'continues' end as phase
   from alerts a where a.environment = any ($1::int[]) and a.ended_at is null and (a.told_at is null or a.last_at > a.told_last_at)
@@ -52,7 +52,7 @@ insert into alert_messages (environment, alert_id, channel_id, phase, created_at
 select environment, id, channel, phase, environment_now(environment) from wanted order by environment, id, channel
 returning environment, number`
 
-const TELL_ENDED = `
+const REPORT_ENDED = `
 insert into alert_messages (environment, alert_id, channel_id, phase, created_at)
 select environment, alert_id, channel_id, 'ended', environment_now(environment) from (
   select distinct m.environment, m.alert_id, m.channel_id
@@ -69,10 +69,10 @@ const nextEnvironments = async (db: Db, after: number): Promise<Environment[]> =
 async function applyConditions(tx: Tx, environments: Environment[], found: AlertCondition[]): Promise<Message[]> {
   const withIds = found.map(condition => ({ ...condition, id: orderedId('alt') }))
   const ended = (await tx.query<{ environment: number; id: string }>(APPLY, [environments, JSON.stringify(withIds)])).rows
-  const told = await tx.query<Message>(TELL_OPEN, [environments])
-  if (ended.length === 0) return told.rows
-  const ends = await tx.query<Message>(TELL_ENDED, [ended.map(({ environment }) => environment), ended.map(({ id }) => id)])
-  return [...told.rows, ...ends.rows]
+  const opened = await tx.query<Message>(REPORT_OPEN, [environments])
+  if (ended.length === 0) return opened.rows
+  const ends = await tx.query<Message>(REPORT_ENDED, [ended.map(({ environment }) => environment), ended.map(({ id }) => id)])
+  return [...opened.rows, ...ends.rows]
 }
 
 /**

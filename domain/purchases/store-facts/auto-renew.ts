@@ -1,6 +1,6 @@
 import { parseTime } from '../subscriptions/period.ts'
 import type { ProductLevel } from '../subscriptions/purchase.ts'
-import { byWeight, lastSaid, type Tied } from './order.ts'
+import { byWeight, lastReported, type Tied } from './order.ts'
 import { type Placed, place } from './placed.ts'
 import type { RecordablePeriod } from './stated-period.ts'
 import type { RenewalStatement } from './statement.ts'
@@ -35,10 +35,10 @@ function overPeriod(placed: Placed[]): AutoRenew {
   for (const [i, { at }] of placed.entries()) {
     // Of what is stated at one instant the last word counts: an answer has the end of its second, and must not switch back what came in it.
     if (placed[i + 1]?.at === at) continue
-    const said = placed.slice(0, i + 1).map(({ statement }) => statement)
-    const hasGivenUp = lastSaid(said, 'gaveUp') ?? false
+    const statements = placed.slice(0, i + 1).map(({ statement }) => statement)
+    const hasGivenUp = lastReported(statements, 'gaveUp') ?? false
     gaveUpAt = hasGivenUp ? (gaveUpAt ?? at) : null
-    const autoRenews = lastSaid(said, 'autoRenews')
+    const autoRenews = lastReported(statements, 'autoRenews')
     const on = (autoRenews ?? true) && !hasGivenUp
     if (on === isOn) continue
     switches.push({ index: i, at, on, gaveUp: hasGivenUp, isLeftOn: hasGivenUp && autoRenews === true })
@@ -47,8 +47,8 @@ function overPeriod(placed: Placed[]): AutoRenew {
   const offs = switches.flatMap(({ on, index: _index, ...off }, n): SwitchedOff[] => {
     if (on) return []
     const [from, to] = [switches[n - 1]?.index ?? -1, switches[n + 1]?.index]
-    const said = placed.slice(from + 1, to).map(({ statement }) => statement)
-    return [{ ...off, hasFailed: lastSaid(said, 'hasFailed'), isVoluntary: lastSaid(said, 'isVoluntary') }]
+    const statements = placed.slice(from + 1, to).map(({ statement }) => statement)
+    return [{ ...off, hasFailed: lastReported(statements, 'hasFailed'), isVoluntary: lastReported(statements, 'isVoluntary') }]
   })
   return { isOn, changes: switches.map(({ at }) => at), offs, gaveUpAt }
 }
@@ -77,11 +77,11 @@ export function autoRenewOf(periods: RecordablePeriod[], statements: Tied<Renewa
 export function plannedLevels(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): (ProductLevel | null)[] {
   const placed = Map.groupBy(place(periods, statements), ({ period }) => period)
   return periods.map(({ product }, i) => {
-    const planned = placed.get(i - 1)?.findLast(({ statement: { said } }) => said.nextProduct !== undefined)?.statement.said
+    const planned = placed.get(i - 1)?.findLast(({ statement: { reported } }) => reported.nextProduct !== undefined)?.statement.reported
     return planned?.nextProduct === product && planned.nextLevel === 'downgrade' ? { is: 'downgrade' } : null
   })
 }
 
 /** Prepaid: the last word of the store. */
 export const neverRenews = (statements: Tied<RenewalStatement>[]): boolean =>
-  lastSaid([...statements].sort(byWeight), 'neverRenews') ?? false
+  lastReported([...statements].sort(byWeight), 'neverRenews') ?? false

@@ -1,5 +1,5 @@
 import { isCurrency } from '../../events/money.ts'
-import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from './statement.ts'
+import type { ReportedPeriod, ReportedRenewal, Statement, StoreReport } from './statement.ts'
 
 /** What a store says cannot be right, or cannot be recorded. No repeat helps. The message names fields, and of what was said only short words. */
 export class NotCredible extends Error {}
@@ -7,7 +7,7 @@ export class NotCredible extends Error {}
 /** No store sells for longer. A time beyond it stands for "for ever" or is a mistake, and would give access for as long. */
 const MOST_AHEAD_MS = 3_653 * 86_400_000
 
-type Said = PeriodSaid & RenewalSaid
+type Reported = ReportedPeriod & ReportedRenewal
 
 const TEXTS = ['product', 'basePlan', 'currency', 'price', 'country', 'proceedsShare', 'nextProduct', 'renewalPrice'] as const
 const TIMES = ['begins', 'ends', 'retrySince', 'graceUntil', 'graceOverAt'] as const
@@ -29,11 +29,12 @@ export function requireTime(name: string, ms: number, now: number): void {
   if (ms > now + MOST_AHEAD_MS) throw new NotCredible(`the time of ${name} lies more than ten years ahead`)
 }
 
-function requireSaid(said: Said, now: number): void {
-  for (const name of TEXTS) requireText(name, said[name])
-  if (said.currency !== undefined && !isCurrency(said.currency)) throw new NotCredible(`the currency ${shown(said.currency)} is not known`)
-  for (const name of TIMES) if (said[name] != null) requireTime(name, Date.parse(said[name]), now)
-  if (said.refund) requireTime('refund', Date.parse(said.refund.at), now)
+function requireReported(reported: Reported, now: number): void {
+  for (const name of TEXTS) requireText(name, reported[name])
+  if (reported.currency !== undefined && !isCurrency(reported.currency))
+    throw new NotCredible(`the currency ${shown(reported.currency)} is not known`)
+  for (const name of TIMES) if (reported[name] != null) requireTime(name, Date.parse(reported[name]), now)
+  if (reported.refund) requireTime('refund', Date.parse(reported.refund.at), now)
 }
 
 function requireStatement(statement: Statement, now: number): void {
@@ -41,7 +42,7 @@ function requireStatement(statement: Statement, now: number): void {
   requireTime('the statement', statement.statedAt, now)
   if (statement.kind === 'period') for (const [name, id] of Object.entries(statement.ids)) requireText(`${name} id`, id)
   else requireText('token', statement.token)
-  requireSaid(statement.said, now)
+  requireReported(statement.reported, now)
 }
 
 /** Throws `NotCredible` for a report that must not be recorded. `now`: real time in ms. */

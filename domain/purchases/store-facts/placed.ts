@@ -17,21 +17,21 @@ export function place(periods: RecordablePeriod[], statements: Tied<RenewalState
   const indexOf = new Map(periods.flatMap(({ subject, aliases = [] }, i) => [subject, ...aliases].map(name => [name, i] as const)))
   const lastOf = new Map(periods.map(({ ids }, i) => [ids.token, i]))
   const replaced = new Map(
-    statements.flatMap(({ token, statedAt, said }) => (token !== undefined && said.isReplaced ? [[token, statedAt] as const] : [])),
+    statements.flatMap(({ token, statedAt, reported }) => (token !== undefined && reported.isReplaced ? [[token, statedAt] as const] : [])),
   )
   const continuedAt = (token: string | null): number => {
     const last = token === null ? undefined : lastOf.get(token)
     return last === undefined ? never : (begins[last + 1] ?? never)
   }
-  const timeOf = ({ statedAt, subject, token, said }: RenewalStatement): number => {
-    if (said.isReplaced) return Math.min(statedAt, continuedAt(token ?? null) - 1)
+  const timeOf = ({ statedAt, subject, token, reported }: RenewalStatement): number => {
+    if (reported.isReplaced) return Math.min(statedAt, continuedAt(token ?? null) - 1)
     const named = indexOf.get(subject)
     if (named === undefined) return statedAt
     return Math.min(Math.max(statedAt, begins[named]!), continuedAt(periods[named]!.ids.token) - 1)
   }
-  const isOfFormer = ({ statedAt, token, said }: RenewalStatement): boolean => {
-    if (token === undefined || said.isReplaced) return false
-    return statedAt >= Math.min(continuedAt(token), replaced.get(token) ?? never) || (said.gaveUp === true && replaced.has(token))
+  const isOfFormer = ({ statedAt, token, reported }: RenewalStatement): boolean => {
+    if (token === undefined || reported.isReplaced) return false
+    return statedAt >= Math.min(continuedAt(token), replaced.get(token) ?? never) || (reported.gaveUp === true && replaced.has(token))
   }
   return statements
     .filter(statement => !isOfFormer(statement))
@@ -41,25 +41,25 @@ export function place(periods: RecordablePeriod[], statements: Tied<RenewalState
     .sort((a, b) => a.at - b.at || byWeight(a.statement, b.statement))
 }
 
-type Said = RenewalStatement['said']
+type Reported = RenewalStatement['reported']
 
 /**
  * What is stated of one field in each period, in order; of what is stated at one instant only the last word. What callers said counts as long as
  * the store says nothing of the field.
  */
-export function statedInPeriods<F extends keyof Said>(
+export function statedInPeriods<F extends keyof Reported>(
   periods: RecordablePeriod[],
   statements: Tied<RenewalStatement>[],
   field: F,
-): { at: number; value: Exclude<Said[F], undefined> }[][] {
-  const concerned = statements.filter(({ said }) => said[field] !== undefined || said.isReplaced)
-  const all = place(periods, concerned).filter(({ statement: { said } }) => said[field] !== undefined)
+): { at: number; value: Exclude<Reported[F], undefined> }[][] {
+  const concerned = statements.filter(({ reported }) => reported[field] !== undefined || reported.isReplaced)
+  const all = place(periods, concerned).filter(({ statement: { reported } }) => reported[field] !== undefined)
   const ofStore = all.filter(({ statement: { origin } }) => origin !== 'caller')
   const byPeriod = Map.groupBy(ofStore.length > 0 ? ofStore : all, ({ period }) => period)
   return periods.map((_, i) => {
     const placed = byPeriod.get(i) ?? []
     return placed.flatMap(({ at, statement }, n) =>
-      placed[n + 1]?.at === at ? [] : [{ at, value: statement.said[field] as Exclude<Said[F], undefined> }],
+      placed[n + 1]?.at === at ? [] : [{ at, value: statement.reported[field] as Exclude<Reported[F], undefined> }],
     )
   })
 }

@@ -13,8 +13,8 @@ const statedPrice = ({ isFamilyShared, periodType, price }: RecordablePeriod): s
   isFamilyShared || periodType === 'trial' ? FREE : price
 
 /** The period of the lineage that tells most about the price of period `i`: the last before it, else the first after it. */
-function nearest(periods: RecordablePeriod[], i: number, tells: (period: RecordablePeriod) => boolean): RecordablePeriod | undefined {
-  return periods.slice(0, i).findLast(tells) ?? periods.slice(i + 1).find(tells)
+function nearest(periods: RecordablePeriod[], i: number, states: (period: RecordablePeriod) => boolean): RecordablePeriod | undefined {
+  return periods.slice(0, i).findLast(states) ?? periods.slice(i + 1).find(states)
 }
 
 /** The prices of the periods of a lineage. Old transactions of the App Store state none: that of the same product in the lineage counts. */

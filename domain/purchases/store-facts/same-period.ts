@@ -19,8 +19,8 @@ function namedByOthers(statements: Tied<PeriodStatement>[]): Map<string, string>
 
 /** What is said under a further id. It is neither another period nor a renewal: when the period began, only its own transaction says. */
 function asOfTransaction(statement: Tied<PeriodStatement>, subject: string): Tied<PeriodStatement> {
-  const { begins: _begins, isRenewal: _isRenewal, isNewBuy: _isNewBuy, ...said } = statement.said
-  return { ...statement, subject, ids: { ...statement.ids, transaction: null }, said }
+  const { begins: _begins, isRenewal: _isRenewal, isNewBuy: _isNewBuy, ...reported } = statement.reported
+  return { ...statement, subject, ids: { ...statement.ids, transaction: null }, reported }
 }
 
 /**

@@ -1,10 +1,10 @@
 import type { RefundPart } from '../subscriptions/refund-parts.ts'
-import { byWeight, lastSaid, type Tied } from './order.ts'
+import { byWeight, lastReported, type Tied } from './order.ts'
 import { underOneSubject } from './same-period.ts'
-import type { PeriodSaid, PeriodStatement, TransactionIds } from './statement.ts'
+import type { PeriodStatement, ReportedPeriod, TransactionIds } from './statement.ts'
 
 /** What is stated about one transaction, and when it was stated. Times of the period as texts; absent: nobody has said it. */
-export type StatedPeriod = PeriodSaid & {
+export type StatedPeriod = ReportedPeriod & {
   subject: string
   /** Further transaction ids of the same period. */
   aliases?: string[]
@@ -69,8 +69,8 @@ const sinceLastNull = (times: (string | null)[]): (string | null)[] => times.sli
  * likewise.
  */
 function retryOf(statements: Tied<PeriodStatement>[]): Retry {
-  const times = statements.flatMap(({ said }) => (said.retrySince === undefined ? [] : [said.retrySince]))
-  const over = statements.flatMap(({ said }) => (said.graceOverAt === undefined ? [] : [said.graceOverAt]))
+  const times = statements.flatMap(({ reported }) => (reported.retrySince === undefined ? [] : [reported.retrySince]))
+  const over = statements.flatMap(({ reported }) => (reported.graceOverAt === undefined ? [] : [reported.graceOverAt]))
   return { retrySince: earliest(sinceLastNull(times)), firstRetryAt: earliest(times), graceOverAt: earliest(sinceLastNull(over)) }
 }
 
@@ -78,17 +78,17 @@ function periodOf(subject: string, unordered: Tied<PeriodStatement>[]): StatedPe
   const statements = [...unordered].sort(byWeight)
   const ofStore = statements.filter(({ origin }) => origin !== 'caller')
   const aboutRefunds = (some: Tied<PeriodStatement>[]) =>
-    some.flatMap(({ said: { refund } }) =>
+    some.flatMap(({ reported: { refund } }) =>
       refund === undefined ? [] : [{ at: refund?.at ?? null, amount: refund ? refund.amount : '0', parts: refund?.parts }],
     )
   const refunds = aboutRefunds(ofStore)
-  const fields = Object.fromEntries(FIELDS.map(field => [field, lastSaid<PeriodStatement, typeof field>(statements, field)]))
+  const fields = Object.fromEntries(FIELDS.map(field => [field, lastReported<PeriodStatement, typeof field>(statements, field)]))
   // A store states a discount, and never that there is none.
-  const isKnownToStore = ofStore.some(({ said }) => said.product !== undefined)
+  const isKnownToStore = ofStore.some(({ reported }) => reported.product !== undefined)
   return {
     ...fields,
-    isDiscounted: lastSaid<PeriodStatement, 'isDiscounted'>(isKnownToStore ? ofStore : statements, 'isDiscounted'),
-    ...retryOf(ofStore.some(({ said }) => said.retrySince !== undefined) ? ofStore : statements),
+    isDiscounted: lastReported<PeriodStatement, 'isDiscounted'>(isKnownToStore ? ofStore : statements, 'isDiscounted'),
+    ...retryOf(ofStore.some(({ reported }) => reported.retrySince !== undefined) ? ofStore : statements),
     subject,
     ids: idsOf(statements),
     refunds: refunds.length > 0 ? refunds : aboutRefunds(statements),

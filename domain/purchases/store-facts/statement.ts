@@ -10,7 +10,7 @@ export const ORIGINS = ['caller', 'push', 'api'] as const
 export type StatementOrigin = (typeof ORIGINS)[number]
 
 /** Times of periods: whole seconds, ISO 8601, UTC. An absent field says nothing; null says that there is none. */
-export type PeriodSaid = {
+export type ReportedPeriod = {
   product?: string
   basePlan?: string | null
   /** `by_product`: if the product that links the store's product is one; it has the product's duration then and never renews. */
@@ -51,7 +51,7 @@ export type PeriodSaid = {
   plan?: Plan | null
 }
 
-export type RenewalSaid = {
+export type ReportedRenewal = {
   autoRenews?: boolean
   /** The store charges nothing for a while and goes on later. Null: it never will, as after the end of a run that was paused. */
   isPaused?: boolean | null
@@ -99,9 +99,9 @@ type Stated = {
  * About one transaction. `subject`: the name of the transaction within its lineage; `''`: the store names none, as in Google's notifications,
  * and means the last period of the lineage that had begun at `statedAt`.
  */
-export type PeriodStatement = Stated & { kind: 'period'; subject: string; ids: TransactionIds; said: PeriodSaid }
+export type PeriodStatement = Stated & { kind: 'period'; subject: string; ids: TransactionIds; reported: ReportedPeriod }
 /** About a lineage. `subject`: the transaction that the store names with it; `''`: none. `token`: the purchase token that it names instead. */
-export type RenewalStatement = Stated & { kind: 'renewal'; subject: string; token?: string; said: RenewalSaid }
+export type RenewalStatement = Stated & { kind: 'renewal'; subject: string; token?: string; reported: ReportedRenewal }
 export type Statement = PeriodStatement | RenewalStatement
 
 /** A catalogue event that a notification is by itself: 18 and 19. `id`: the store's name of the notification; `at` in ms. */

@@ -72,11 +72,11 @@ test('a question without time counts the marks up to 10,000 and tells the worker
   expect(await drainWithin(api.pool, production, 100, 0)).toBe(0)
   await marked()
   const listener = await api.pool.connect()
-  const told: string[] = []
-  listener.on('notification', ({ payload }) => told.push(payload!))
+  const notified: string[] = []
+  listener.on('notification', ({ payload }) => notified.push(payload!))
   await listener.query('listen facts')
   expect(await drainWithin(api.pool, production, 100, 0)).toBe(1)
-  await until('the workers are told', () => told.includes(String(production)) || undefined)
+  await until('the workers are told', () => notified.includes(String(production)) || undefined)
   await listener.query('unlisten facts')
   listener.release(true)
   expect(await drainWithin(api.pool, production, 100, A_MINUTE_MS)).toBe(0)

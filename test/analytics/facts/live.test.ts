@@ -10,7 +10,7 @@ import { CASES, SEED } from '../figures/draws.ts'
 import { settingWithReplicas } from '../figures/open-replicas.ts'
 import { plan } from '../figures/plans.ts'
 import { statementsOf } from '../figures/statements.ts'
-import { beginPlan, tell } from '../figures/tell.ts'
+import { beginPlan, postStatements } from '../figures/tell.ts'
 
 const setting = settingWithReplicas()
 
@@ -34,7 +34,7 @@ test(named('facts that were folded in batches while a history arrived in any ord
   const law = fc.asyncProperty(plan, pace(3), fc.integer({ min: 1, max: 4 }), async (drawn, batches, atOnce) => {
     const { key, environment, ids, now } = await beginPlan(api, drawn, await api.newProject())
     const statements = statementsOf(drawn, now)
-    await tell(api, key, statements, ids, { between: paced(batches, users => foldBatch(api.pool, environment, users)) })
+    await postStatements(api, key, statements, ids, { between: paced(batches, users => foldBatch(api.pool, environment, users)) })
     await drainMarks(api.pool, environment, 1_000)
     const rebuilt = await rebuildFacts(api.pool, environment, { isStopping: () => false, atOnce })
     expect(rebuilt, JSON.stringify(statements)).toEqual({ is: 'done', users: drawn.users.length, differences: [] })
@@ -72,7 +72,7 @@ test(named('a replica that was pulled now and then, with erasures in between, ha
     const pull = () => contentOf(followed.access, environment)
     const between = paced(pulls, n => (n === 1 ? pull() : foldBatch(api.pool, environment)))
     for (const [i, [user, statements]] of [...byUser(statementsOf(drawn, now))].entries()) {
-      await tell(api, key, statements, ids, { between })
+      await postStatements(api, key, statements, ids, { between })
       if (!leaving[i]) continue
       expect((await api.call('DELETE', `/v4/customers/${ids[user]}`, { key })).status).toBeLessThan(300)
       await between()

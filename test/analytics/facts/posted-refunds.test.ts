@@ -140,14 +140,14 @@ test('one that the purchase states, too, counts once, at the time that the purch
     if (isPostedFirst) await refund(user, transaction, 2, { price: '4' })
     expect((await patch({ refunded_at: iso(3), refunded_amount: '4' })).status).toBe(200)
     if (!isPostedFirst) await refund(user, transaction, 2, { price: '4' })
-    const told = isPostedFirst ? -4 : -8
-    expect(await standing(user)).toMatchObject({ refunds: [[3, 4]], net: 9, log: told, refunded: 4 })
+    const refundedAmount = isPostedFirst ? -4 : -8
+    expect(await standing(user)).toMatchObject({ refunds: [[3, 4]], net: 9, log: refundedAmount, refunded: 4 })
     await patch({ refunded_at: iso(5), refunded_amount: '6' })
     const both = [
       [3, 4],
       [5, 2],
     ]
-    expect(await standing(user)).toMatchObject({ refunds: both, net: 6, log: told - 2, refunded: 6 })
+    expect(await standing(user)).toMatchObject({ refunds: both, net: 6, log: refundedAmount - 2, refunded: 6 })
     await patch({ refunded_at: null })
     expect(await standing(user)).toMatchObject({ refunds: [], net: 15, status: 'active', refunded: null })
   }

@@ -86,9 +86,9 @@ test('after any visits, sales and erasures a replica counts the users that Postg
     const one = setting.open({ folder: join(setting.folder, crypto.randomUUID()) })
     await visit([{ user: 'ann', at: now() - 3 * DAY }])
     for (const { visits, sale, erased } of steps) {
-      const told = now()
-      await visit(visits.map(({ user, ago }) => ({ user, at: told - ago })))
-      if (sale) await sell(sale.user, told - sale.ago)
+      const clock = now()
+      await visit(visits.map(({ user, ago }) => ({ user, at: clock - ago })))
+      if (sale) await sell(sale.user, clock - sale.ago)
       if (erased) await erase(erased)
       const at = now()
       for (const zone of ['UTC', 'Asia/Kolkata', 'America/New_York']) {

@@ -5,7 +5,7 @@ import { worldOf } from '../../oracle/world.ts'
 import { essence } from './compare.ts'
 import { type QuestionPlan, queryOf, questionOf } from './questions.ts'
 import { stableAnswer } from './stable.ts'
-import type { Told } from './tell.ts'
+import type { PostedPlan } from './tell.ts'
 
 /** How the service names the values of attributes. */
 export const LABELS: Labels = {
@@ -28,27 +28,27 @@ export function expectAnswersByReplicas({ replica }: Pick<TestApi, 'replica'>): 
   expect(fallbacks).toEqual([])
 }
 
-export type Difference = { told: Told; driver: Driver; path: string; question: ChartQuestion; expected: unknown; got: unknown }
+export type Difference = { posted: PostedPlan; driver: Driver; path: string; question: ChartQuestion; expected: unknown; got: unknown }
 
 /** Null: the service and the witness agree, or the answer depends on the second at which it is given. */
-export async function differenceIn(api: TestApi, told: Told, plan: QuestionPlan): Promise<Difference | null> {
-  const question = questionOf(plan, worldOf(told.history))
-  const answer = stableAnswer(told.history, question, LABELS)
+export async function differenceIn(api: TestApi, posted: PostedPlan, plan: QuestionPlan): Promise<Difference | null> {
+  const question = questionOf(plan, worldOf(posted.history))
+  const answer = stableAnswer(posted.history, question, LABELS)
   if (answer === null) return null
   const path = `/v4/analytics/charts/${question.code}?${queryOf(question)}`
   const isSegmented = question.segmentation !== undefined
   const expected = essence(answer, isSegmented)
   for (const { driver, call } of callsOf(api)) {
-    const { status, body, text } = await call('GET', path, { key: told.key })
+    const { status, body, text } = await call('GET', path, { key: posted.key })
     const got = status === 200 ? essence(body as ReturnType<typeof chartAnswer>, isSegmented) : `${status} ${text}`
-    if (JSON.stringify(expected) !== JSON.stringify(got)) return { told, driver, path, question, expected, got }
+    if (JSON.stringify(expected) !== JSON.stringify(got)) return { posted, driver, path, question, expected, got }
   }
   return null
 }
 
 /** What was told, what was asked, and the two answers: enough to repeat it by hand. */
-export function described({ told, driver, path, expected, got }: Omit<Difference, 'question'>): string {
-  const { history, statements } = told
+export function described({ posted, driver, path, expected, got }: Omit<Difference, 'question'>): string {
+  const { history, statements } = posted
   const lines = [
     `now ${new Date(history.now * 1000).toISOString()}`,
     ...history.users.map(user => `user ${JSON.stringify(user.id)} created ${new Date(user.createdAt * 1000).toISOString()}`),

@@ -11,7 +11,7 @@ import { type Plan, plan } from './plans.ts'
 import { type QuestionPlan, queryOf, question, questionOf } from './questions.ts'
 import { ratesBefore } from './rates.ts'
 import { stable } from './stable.ts'
-import { storeRates, type Told, tellPlan } from './tell.ts'
+import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 10
@@ -34,15 +34,15 @@ function recent(drawn: Plan): Plan {
   }
 }
 
-async function agrees(told: Told, asked: QuestionPlan): Promise<void> {
-  const of = questionOf(asked, worldOf(told.history))
-  const expected = stable(told.history, world => cardAnswer(world, of.conversion, of.filters, of.zone))
+async function agrees(posted: PostedPlan, asked: QuestionPlan): Promise<void> {
+  const of = questionOf(asked, worldOf(posted.history))
+  const expected = stable(posted.history, world => cardAnswer(world, of.conversion, of.filters, of.zone))
   if (expected === null) return
   const path = `/v4/analytics/cards/realtime?${queryOf(of)}`
   for (const { driver, call } of callsOf(api)) {
-    const { status, body, text } = await call('GET', path, { key: told.key })
+    const { status, body, text } = await call('GET', path, { key: posted.key })
     const got = status === 200 ? body : `${status} ${text}`
-    if (JSON.stringify(expected) !== JSON.stringify(got)) expect.fail(described({ told, driver, path, expected, got }))
+    if (JSON.stringify(expected) !== JSON.stringify(got)) expect.fail(described({ posted, driver, path, expected, got }))
   }
 }
 
@@ -60,8 +60,8 @@ test(`the card of any day is that of the witness: ${HISTORIES} histories, FIGURE
   const timeOfDay = fc.integer({ min: 2 * HOUR, max: DAY - HOUR })
   const property = fc.asyncProperty(plan.map(recent), timeOfDay, questions, async (drawn, time, asked) => {
     const ahead = (time - (Math.floor(Date.now() / 1000) % DAY) + DAY) % DAY
-    const told = await tellPlan(api, drawn, rates, { ahead })
-    for (const one of asked) await agrees(told, one)
+    const posted = await postPlan(api, drawn, rates, { ahead })
+    for (const one of asked) await agrees(posted, one)
   })
   await fc.assert(property, { numRuns: HISTORIES, seed: SEED, endOnFailure: true })
   expectAnswersByReplicas(api)

@@ -135,16 +135,16 @@ test('what cannot be converted is told with the series of values, too, where onl
 
 test('a trial whose charge failed until the store gave up is not cancelled, unless auto-renew had been switched off', async () => {
   const { secret: key } = await api.newProject()
-  const told = (user: string, event_name: string, at: number, more = {}) => ({
+  const eventBody = (user: string, event_name: string, at: number, more = {}) => ({
     ...{ event_id: `${user}-${event_name}`, event_name, identity_id: user, platform: 'iOS', product_id: 'monthly', happened_at: iso(at) },
     transaction: { original_transaction_id: user, ...more },
   })
   const trial = (user: string) => [
-    told(user, 'trial_started', NOW - 20 * DAY, { transaction_id: user, expires_at: iso(NOW - 13 * DAY) }),
-    told(user, 'trial_billing_retry_entered', NOW - 13 * DAY, { grace_period_expires_at: iso(NOW - 10 * DAY) }),
-    told(user, 'trial_expired', NOW - 12 * DAY),
+    eventBody(user, 'trial_started', NOW - 20 * DAY, { transaction_id: user, expires_at: iso(NOW - 13 * DAY) }),
+    eventBody(user, 'trial_billing_retry_entered', NOW - 13 * DAY, { grace_period_expires_at: iso(NOW - 10 * DAY) }),
+    eventBody(user, 'trial_expired', NOW - 12 * DAY),
   ]
-  const events = [...trial('kim'), ...trial('lou'), told('lou', 'trial_canceled', NOW - 15 * DAY)]
+  const events = [...trial('kim'), ...trial('lou'), eventBody('lou', 'trial_canceled', NOW - 15 * DAY)]
   expect((await api.call('POST', '/v4/events', { key, body: { events } })).body.created).toBe(7)
   const { body } = await api.call('GET', `/v4/analytics/charts/trial-cancellation?${WINDOW}`, { key })
   expect(body.series).toMatchObject([{ total: 50, totalWeight: 2 }])

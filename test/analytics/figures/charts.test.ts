@@ -6,7 +6,7 @@ import { CASES, SEED } from './draws.ts'
 import { plan } from './plans.ts'
 import { question } from './questions.ts'
 import { ratesBefore } from './rates.ts'
-import { storeRates, tellPlan } from './tell.ts'
+import { postPlan, storeRates } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 10
@@ -24,9 +24,9 @@ test(`the charts of any history are those of the witness: ${CASES} questions, FI
 }, async () => {
   const questions = fc.array(question, { minLength: EACH, maxLength: EACH })
   const agree = fc.asyncProperty(plan, questions, async (drawn, asked) => {
-    const told = await tellPlan(api, drawn, rates)
+    const posted = await postPlan(api, drawn, rates)
     for (const one of asked) {
-      const difference = await differenceIn(api, told, one)
+      const difference = await differenceIn(api, posted, one)
       if (difference) expect.fail(described(difference))
     }
   })

@@ -8,7 +8,7 @@ import { CASES, SEED } from './draws.ts'
 import { type Plan, plan } from './plans.ts'
 import { ratesBefore } from './rates.ts'
 import { stable } from './stable.ts'
-import { storeRates, type Told, tellPlan } from './tell.ts'
+import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 15
@@ -28,21 +28,21 @@ const isAnyClassOpen = ({ history, charged }: World): boolean =>
     return times.filter(at => at === Math.min(...times)).length > 1
   })
 
-async function agrees(told: Told, asked: CohortPlan): Promise<void> {
-  const world = worldOf(told.history)
+async function agrees(posted: PostedPlan, asked: CohortPlan): Promise<void> {
+  const world = worldOf(posted.history)
   if ((asked.segment || asked.filters.length > 0) && isAnyClassOpen(world)) return
   const question = cohortQuestionOf(asked, world)
-  const expected = stable(told.history, world => witnessOf(asked.operation, world, question))
+  const expected = stable(posted.history, world => witnessOf(asked.operation, world, question))
   if (expected === null) return
   const path = cohortPath(asked.operation, question)
   for (const { driver, call } of callsOf(api)) {
-    const { status, body, text } = await call('GET', path, { key: told.key })
+    const { status, body, text } = await call('GET', path, { key: posted.key })
     const got: unknown = status === 200 ? Object.fromEntries(Object.keys(expected).map(key => [key, body[key]])) : `${status} ${text}`
     // Order of the keys does not matter, and a witness has no segments unless asked.
     try {
       expect(got).toEqual(expected)
     } catch {
-      expect.fail(described({ told, driver, path, expected, got }))
+      expect.fail(described({ posted, driver, path, expected, got }))
     }
   }
 }
@@ -52,8 +52,8 @@ test(`cohorts and LTV of any history are those of the witness: ${CASES} question
 }, async () => {
   const questions = fc.array(cohortPlan, { minLength: EACH, maxLength: EACH })
   const agree = fc.asyncProperty(plan, questions, async (drawn, asked) => {
-    const told = await tellPlan(api, drawn, rates)
-    for (const one of asked) await agrees(told, one)
+    const posted = await postPlan(api, drawn, rates)
+    for (const one of asked) await agrees(posted, one)
   })
   // To shrink a history would tell it anew again and again.
   await fc.assert(agree, { numRuns: Math.ceil(CASES / EACH), seed: SEED, endOnFailure: true })
@@ -81,11 +81,11 @@ const EMPTY: Cell = { index: 0, payers: 0, subscriptions: 0, revenue: 0 }
 
 test(`cohorts add to their total, and segments to the whole, FIGURES_SEED=${SEED}`, { timeout: 120_000 }, async () => {
   const laws = fc.asyncProperty(plan, fc.array(cohortPlan, { minLength: EACH, maxLength: EACH }), async (drawn, asked) => {
-    const told = await tellPlan(api, drawn, rates)
+    const posted = await postPlan(api, drawn, rates)
     for (const one of asked) {
-      const question = { ...cohortQuestionOf(one, worldOf(told.history)), segment: one.segment ?? 'country' }
+      const question = { ...cohortQuestionOf(one, worldOf(posted.history)), segment: one.segment ?? 'country' }
       const path = cohortPath('cohorts', question)
-      const { body } = await api.call('GET', path, { key: told.key })
+      const { body } = await api.call('GET', path, { key: posted.key })
       const { cohorts, total, segments } = body
       if (total === null) {
         expect([path, cohorts, segments]).toEqual([path, [], []])
@@ -105,10 +105,10 @@ test(`cohorts add to their total, and segments to the whole, FIGURES_SEED=${SEED
 test('facts that were folded before renewals knew their first payers give the same payers', async () => {
   const renewals = fc.record({ drawn: plan, asked: fc.array(cohortPlan, { minLength: EACH, maxLength: EACH }) })
   const [{ drawn, asked }] = fc.sample(renewals, { numRuns: 1, seed: SEED }) as [{ drawn: Plan; asked: CohortPlan[] }]
-  const told = await tellPlan(api, drawn, rates)
-  const paths = asked.map(one => cohortPath('cohorts', { ...cohortQuestionOf(one, worldOf(told.history)), mode: 'by_renewals' }))
+  const posted = await postPlan(api, drawn, rates)
+  const paths = asked.map(one => cohortPath('cohorts', { ...cohortQuestionOf(one, worldOf(posted.history)), mode: 'by_renewals' }))
   const { call } = callsOf(api).find(({ driver }) => driver === 'postgres')!
-  const answers = () => Promise.all(paths.map(async path => (await call('GET', path, { key: told.key })).body.cohorts))
+  const answers = () => Promise.all(paths.map(async path => (await call('GET', path, { key: posted.key })).body.cohorts))
   const before = await answers()
   const [old] = (
     await api.pool.query<{ environment: number }>(

@@ -15,9 +15,9 @@ let key: string
 const trials = Array.from({ length: 56 }, (_, n) => n + 1).flatMap(daysAgo => {
   const at = NOW - daysAgo * DAY
   const user = `user-${daysAgo}`
-  const told = { identity_id: user, platform: 'iOS', product_id: 'monthly', device: { country: daysAgo % 3 === 0 ? 'DE' : 'FR' } }
+  const common = { identity_id: user, platform: 'iOS', product_id: 'monthly', device: { country: daysAgo % 3 === 0 ? 'DE' : 'FR' } }
   const event = (event_name: string, happened: number, more: object) => ({
-    ...{ ...told, event_id: `${user}-${event_name}`, event_name, happened_at: iso(happened) },
+    ...{ ...common, event_id: `${user}-${event_name}`, event_name, happened_at: iso(happened) },
     transaction: { original_transaction_id: user, ...more },
   })
   const ends = at + 14 * DAY

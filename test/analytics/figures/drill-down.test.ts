@@ -9,7 +9,7 @@ import { CASES, SEED } from './draws.ts'
 import { plan } from './plans.ts'
 import { queryOf, question, questionOf } from './questions.ts'
 import { ratesBefore } from './rates.ts'
-import { storeRates, type Told, tellPlan } from './tell.ts'
+import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 const EACH = 10
 
@@ -78,15 +78,15 @@ async function everyFact(path: string, key: string, limit: number): Promise<Fact
 }
 
 /** What differs, or null: the facts, the explanation and its statement give the number of the chart. */
-async function differenceIn(told: Told, code: string, query: string, isSegmented: boolean, pick: number) {
+async function differenceIn(posted: PostedPlan, code: string, query: string, isSegmented: boolean, pick: number) {
   const path = `/v4/analytics/charts/${code}`
-  const chart = async (): Promise<Chart> => (await api.call('GET', `${path}?${query}`, { key: told.key })).body
+  const chart = async (): Promise<Chart> => (await api.call('GET', `${path}?${query}`, { key: posted.key })).body
   const before = await chart()
   const number = numberIn(before, isSegmented, pick)
   if (number === null) return null
   const asked = `${query}&${number.parameters}`
-  const facts = await everyFact(`${path}/facts?${asked}`, told.key, 1 + (pick % 9))
-  const { body, status, text } = await api.call('GET', `${path}/explain?${asked}`, { key: told.key })
+  const facts = await everyFact(`${path}/facts?${asked}`, posted.key, 1 + (pick % 9))
+  const { body, status, text } = await api.call('GET', `${path}/explain?${asked}`, { key: posted.key })
   expect(status, text).toBe(200)
   const { rows } = await api.pool.query(body.sql)
   // What the passing of time changed in between is no difference.
@@ -105,11 +105,11 @@ test(`facts, explanation and statement give the numbers of charts: ${CASES} numb
 }, async () => {
   const questions = fc.array(fc.tuple(question, fc.nat(999)), { minLength: EACH, maxLength: EACH })
   const agree = fc.asyncProperty(plan, questions, async (drawn, asked) => {
-    const told = await tellPlan(api, drawn, rates)
+    const posted = await postPlan(api, drawn, rates)
     for (const [one, pick] of asked) {
-      const of = questionOf(one, worldOf(told.history))
-      const difference = await differenceIn(told, of.code, queryOf(of), of.segmentation !== undefined, pick)
-      if (difference) expect.fail(described({ told, driver: 'postgres', ...difference }))
+      const of = questionOf(one, worldOf(posted.history))
+      const difference = await differenceIn(posted, of.code, queryOf(of), of.segmentation !== undefined, pick)
+      if (difference) expect.fail(described({ posted, driver: 'postgres', ...difference }))
     }
   })
   await fc.assert(agree, { numRuns: Math.ceil(CASES / EACH), seed: SEED, endOnFailure: true })

@@ -5,7 +5,7 @@ import { callsOf, expectAnswersByReplicas } from './ask.ts'
 import { CASES, SEED } from './draws.ts'
 import { plan } from './plans.ts'
 import { ratesBefore } from './rates.ts'
-import { storeRates, type Told, tellPlan } from './tell.ts'
+import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 let api: TestApi
 const rates = ratesBefore(Math.floor(Date.now() / 1000))
@@ -16,7 +16,7 @@ beforeAll(async () => {
 afterAll(() => api.stop())
 
 /** An experiment, begun at `start` (Unix seconds), in which every user is since then. */
-async function experimentOfAll({ project }: Told, isSandbox: boolean, start: number): Promise<string> {
+async function experimentOfAll({ project }: PostedPlan, isSandbox: boolean, start: number): Promise<string> {
   const environment = isSandbox ? project.sandboxEnvironment : project.production
   const id = `exp_${environment}`
   const at = [environment, id, start]
@@ -47,10 +47,10 @@ test(`an experiment in which everybody is has the figures of the charts: ${HISTO
     fc.integer({ min: 1, max: 500 }),
     fc.constantFrom('USD', 'EUR'),
     async (drawn, days, currency) => {
-      const told = await tellPlan(api, drawn, rates)
-      const { key, history } = told
+      const posted = await postPlan(api, drawn, rates)
+      const { key, history } = posted
       const [from, to] = [history.now - days * 86_400, history.now]
-      const id = await experimentOfAll(told, drawn.isSandbox, from)
+      const id = await experimentOfAll(posted, drawn.isSandbox, from)
       for (const { driver, call } of callsOf(api)) {
         const chart = async (code: string): Promise<number[]> => {
           const { body } = await call('GET', `/v4/analytics/charts/${code}?from=${from}&to=${to}&unit=month&currency=${currency}`, { key })
@@ -64,7 +64,7 @@ test(`an experiment in which everybody is has the figures of the charts: ${HISTO
         )) as [[number, number], [number], [number], [number, number]]
         const shown = { sales: group.sales - group.refunds, refunds: group.refunds, proceeds: group.proceeds }
         for (const [name, expected] of Object.entries({ sales: net, refunds, proceeds }))
-          expect(shown[name as keyof typeof shown], `${driver} ${name} ${JSON.stringify(told.statements)}`).toBeCloseTo(expected, 1)
+          expect(shown[name as keyof typeof shown], `${driver} ${name} ${JSON.stringify(posted.statements)}`).toBeCloseTo(expected, 1)
         expect([group.users, group.trials, group.trial_conversions, group.subscriptions], driver).toEqual([
           history.users.length,
           trials,

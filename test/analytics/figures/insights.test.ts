@@ -12,7 +12,7 @@ import { settingWithReplicas } from './open-replicas.ts'
 import { plan } from './plans.ts'
 import { ratesBefore } from './rates.ts'
 import { stable } from './stable.ts'
-import { storeRates, type Told, tellPlan } from './tell.ts'
+import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 const PER_UNIT_OF_MRR = PER_UNIT * 336n
 
@@ -61,7 +61,7 @@ test(`the values of insights into any history are those of the witness: ${HISTOR
   await pastMidnight()
   const { access: duckdb, answers, fallbacks, errors } = setting.open()
   const accesses = Object.entries({ postgres: { ...duckdb, replicas: null }, duckdb })
-  const agree = async ({ history, project, statements }: Told, days: number, isSandbox: boolean) => {
+  const agree = async ({ history, project, statements }: PostedPlan, days: number, isSandbox: boolean) => {
     const expected = stable(history, world => insightValues(world, days))
     if (expected === null) return
     for (const [driver, access] of accesses) {
@@ -70,8 +70,8 @@ test(`the values of insights into any history are those of the witness: ${HISTOR
     }
   }
   const property = fc.asyncProperty(plan, lengths, async (drawn, all) => {
-    const told = await tellPlan(api, drawn, rates)
-    for (const days of all) await agree(told, days, drawn.isSandbox)
+    const posted = await postPlan(api, drawn, rates)
+    for (const days of all) await agree(posted, days, drawn.isSandbox)
   })
   await fc.assert(property, { numRuns: HISTORIES, seed: SEED, endOnFailure: true })
   expect([new Set(answers), fallbacks, errors]).toEqual([new Set(['replica']), [], []])

@@ -10,7 +10,7 @@ import { CASES, SEED } from './draws.ts'
 import { type Plan, plan, type Way } from './plans.ts'
 import { type QuestionPlan, question } from './questions.ts'
 import { ratesBefore } from './rates.ts'
-import { type Told, tellPlan } from './tell.ts'
+import { type PostedPlan, postPlan } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 6
@@ -46,9 +46,9 @@ const questionsAboutMoney = fc.array(
   EACH_TIME,
 )
 
-async function agree(told: Told, asked: QuestionPlan[]): Promise<void> {
+async function agree(posted: PostedPlan, asked: QuestionPlan[]): Promise<void> {
   for (const one of asked) {
-    const difference = await differenceIn(api, told, one)
+    const difference = await differenceIn(api, posted, one)
     if (difference) expect.fail(described(difference))
   }
 }
@@ -82,10 +82,10 @@ test(
     const law = fc.asyncProperty(plan, questions, async (drawn, asked) => {
       const project = await api.newProject()
       const both = await Promise.all([
-        tellPlan(api, { ...drawn, isSandbox: false }, rates, { project }),
-        tellPlan(api, { ...otherwise(drawn), isSandbox: true }, rates, { project }),
+        postPlan(api, { ...drawn, isSandbox: false }, rates, { project }),
+        postPlan(api, { ...otherwise(drawn), isSandbox: true }, rates, { project }),
       ])
-      for (const told of both) await agree(told, asked)
+      for (const posted of both) await agree(posted, asked)
     })
     await fc.assert(law, RUNS)
   },
@@ -98,14 +98,14 @@ test(
     const law = fc.asyncProperty(plan, questionsAboutMoney, fc.subarray(rates, { minLength: 1 }), async (drawn, asked, known) => {
       await api.pool.query('truncate currency_rates')
       await store(known)
-      const converted = (told: Told, by: Rate[]): Told => ({ ...told, history: { ...told.history, rates: by } })
+      const converted = (posted: PostedPlan, by: Rate[]): PostedPlan => ({ ...posted, history: { ...posted.history, rates: by } })
       // A currency without a rate cannot be asked for.
       const answerable = (by: Rate[]) => asked.filter(({ currency }) => currency === 'USD' || by.some(rate => rate.currency === currency))
-      const told = await tellPlan(api, drawn, known)
-      await agree(told, answerable(known))
+      const posted = await postPlan(api, drawn, known)
+      await agree(posted, answerable(known))
       for (let n = 0; n < 2; n++) {
         await store(rates)
-        await agree(converted(told, rates), asked)
+        await agree(converted(posted, rates), asked)
       }
     })
     await fc.assert(law, RUNS)
@@ -128,13 +128,13 @@ function without(history: History, user: string): History {
 
 test(named('who was erased leaves the figures of a history without that user'), TIME, async () => {
   const law = fc.asyncProperty(plan, fc.nat(2), questions, async (drawn, leaver, asked) => {
-    const told = await tellPlan(api, drawn, rates)
+    const posted = await postPlan(api, drawn, rates)
     // Both drivers have the user's facts.
-    await agree(told, asked.slice(0, 2))
+    await agree(posted, asked.slice(0, 2))
     const user = `user ${leaver}`
-    const { status, text } = await api.call('DELETE', `/v4/customers/${told.ids[user]}`, { key: told.key })
+    const { status, text } = await api.call('DELETE', `/v4/customers/${posted.ids[user]}`, { key: posted.key })
     expect(status, text).toBeLessThan(300)
-    await agree({ ...told, history: without(told.history, user) }, asked)
+    await agree({ ...posted, history: without(posted.history, user) }, asked)
   })
   await fc.assert(law, RUNS)
 })

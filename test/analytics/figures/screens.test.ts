@@ -10,7 +10,7 @@ import { type Plan, plan, SCREENS, type SightPlan } from './plans.ts'
 import { type QuestionPlan, question, questionOf } from './questions.ts'
 import { ratesBefore } from './rates.ts'
 import { stable } from './stable.ts'
-import { storeRates, type Told, tellPlan } from './tell.ts'
+import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 10
@@ -70,22 +70,22 @@ const screenOfHistory = (environment: number, id: string) =>
 
 type Answer = ReturnType<typeof overviewAnswer> | ReturnType<typeof screenAnswer>
 
-async function agrees(told: Told, { plan: drawn, screen }: Asked): Promise<void> {
-  const { window, unit, zone, conversion } = questionOf(drawn, worldOf(told.history))
+async function agrees(posted: PostedPlan, { plan: drawn, screen }: Asked): Promise<void> {
+  const { window, unit, zone, conversion } = questionOf(drawn, worldOf(posted.history))
   const asking = { window, unit, conversion, ...(zone && { zone }) }
   const witness = (world: World): Answer => (screen === null ? overviewAnswer(world, asking) : screenAnswer(world, asking, screen))
-  const expected = stable(told.history, witness)
+  const expected = stable(posted.history, witness)
   if (expected === null) return
   const query = new URLSearchParams({ from: String(window.from), to: String(window.to), unit, currency: conversion.currency })
   if (zone) query.set('timezone', zone)
   const path = `/v4/screens/${screen === null ? 'analytics/overview' : `${screen}/analytics`}?${query}`
   for (const { driver, call } of callsOf(api)) {
-    const { status, body, text } = await call('GET', path, { key: told.key })
+    const { status, body, text } = await call('GET', path, { key: posted.key })
     const got =
       status === 200
         ? { kpis: body.data.kpis, unconverted: (body.unconverted ?? []).map((one: { currency: string }) => one.currency) }
         : `${status} ${text}`
-    if (JSON.stringify(expected) !== JSON.stringify(got)) expect.fail(described({ told, driver, path, expected, got }))
+    if (JSON.stringify(expected) !== JSON.stringify(got)) expect.fail(described({ posted, driver, path, expected, got }))
   }
 }
 
@@ -94,10 +94,10 @@ test(`the figures of screens of any history are those of the witness: ${QUESTION
 }, async () => {
   const questions = fc.array(asked, { minLength: EACH, maxLength: EACH })
   const agree = fc.asyncProperty(planWithScreens, questions, async (drawn, all) => {
-    const told = await tellPlan(api, drawn, rates)
-    const { production, sandboxEnvironment } = told.project
+    const posted = await postPlan(api, drawn, rates)
+    const { production, sandboxEnvironment } = posted.project
     for (const id of SCREENS) await screenOfHistory(drawn.isSandbox ? sandboxEnvironment : production, id)
-    for (const one of all) await agrees(told, one)
+    for (const one of all) await agrees(posted, one)
   })
   // To shrink a history would tell it anew again and again.
   await fc.assert(agree, { numRuns: Math.ceil(QUESTIONS / EACH), seed: SEED, endOnFailure: true })

@@ -5,7 +5,7 @@ import type { Known, PeriodPlan, Plan, Refunded, SalePlan, SightPlan, Subscripti
 
 type Body = Record<string, unknown>
 /** Statements that keep their order, with the time of what the first is about. */
-type Told = { at: Instant; statements: Statement[] }
+type DatedStatements = { at: Instant; statements: Statement[] }
 
 export const userName = (n: number): string => `user ${n}`
 const iso = (at: Instant): string => `${new Date(at * 1000).toISOString().slice(0, 19)}Z`
@@ -62,11 +62,11 @@ function updatesOf(store: Store, transaction: string, begin: Instant, price: str
 const statedRefund = (refund: Refunded | null, way: Way): Refunded | null =>
   way === 'posted, then recorded' && refund?.isPostedAlone ? null : refund
 
-function refundEvents(name: string, purchase: Body, begin: Instant, refund: Refunded | null, now: Instant): Told[] {
+function refundEvents(name: string, purchase: Body, begin: Instant, refund: Refunded | null, now: Instant): DatedStatements[] {
   if (!refund || purchase.price === '0' || purchase.price === undefined) return []
   const at = refundedAt(begin, refund, now)
   const { price_usd: _usd, proceeds: _proceeds, ...rest } = purchase
-  const event = (n: number, price: unknown): Told => ({
+  const event = (n: number, price: unknown): DatedStatements => ({
     at: at + n,
     statements: [
       { is: 'event', body: { ...rest, event_id: `${purchase.event_id}:back:${n}`, event_name: name, happened_at: iso(at + n), price } },
@@ -92,19 +92,19 @@ function datesOf(subscription: SubscriptionPlan, now: Instant): { plan: PeriodPl
   })
 }
 
-function subscriptionStatements(subscription: SubscriptionPlan, n: number, now: Instant): Told[] {
+function subscriptionStatements(subscription: SubscriptionPlan, n: number, now: Instant): DatedStatements[] {
   const { user, store } = subscription
   // Stripe's transactions have no ids that a posted event could name.
   const way = store === 'Stripe' && subscription.way !== 'posted' ? 'recorded' : subscription.way
   const lineage = `sub-${n}`
   const dates = datesOf(subscription, now)
-  return dates.flatMap(({ plan: drawn, begin, expires }, i): Told[] => {
+  return dates.flatMap(({ plan: drawn, begin, expires }, i): DatedStatements[] => {
     // No purchase of a product that nothing links can be recorded.
     const plan = way !== 'posted' && drawn.product === 'not linked' ? { ...drawn, product: 'monthly' } : drawn
     const transaction = `${lineage}-${i}`
     const isFree = plan.price === '0'
     const isLast = i === dates.length - 1
-    const told: Told[] = []
+    const dated: DatedStatements[] = []
     const base = {
       customer_uid: userName(user),
       platform: store,
@@ -134,8 +134,8 @@ function subscriptionStatements(subscription: SubscriptionPlan, n: number, now: 
         screen_id: plan.screen,
         device: plan.country ? { country: plan.country } : null,
       })
-      told.push({ at: begin, statements: [{ is: 'event', body }] })
-      const word = (slug: string, at: Instant, more: Body = {}): Told => ({
+      dated.push({ at: begin, statements: [{ is: 'event', body }] })
+      const word = (slug: string, at: Instant, more: Body = {}): DatedStatements => ({
         at,
         statements: [
           {
@@ -153,14 +153,14 @@ function subscriptionStatements(subscription: SubscriptionPlan, n: number, now: 
         ],
       })
       const kind = isFree ? 'trial' : 'subscription'
-      if (plan.off && way === 'posted') told.push(word(`${kind}_canceled`, Math.min(begin + plan.off.after, expires, now - HOUR / 2)))
+      if (plan.off && way === 'posted') dated.push(word(`${kind}_canceled`, Math.min(begin + plan.off.after, expires, now - HOUR / 2)))
       if (plan.retry && way === 'posted' && expires < now - HOUR) {
         const grace = plan.retry.grace === null ? {} : { grace_period_expires_at: iso(expires + plan.retry.grace) }
-        told.push(word(`${kind}_billing_retry_entered`, expires, grace))
+        dated.push(word(`${kind}_billing_retry_entered`, expires, grace))
         if (plan.retry.expired !== null && isLast && expires + plan.retry.expired < now - HOUR)
-          told.push(word(`${kind}_expired`, expires + plan.retry.expired))
+          dated.push(word(`${kind}_expired`, expires + plan.retry.expired))
       }
-      told.push(...refundEvents('subscription_refunded', body, begin, plan.refund, now))
+      dated.push(...refundEvents('subscription_refunded', body, begin, plan.refund, now))
     }
     if (way !== 'posted') {
       const isOffAtOnce = plan.off?.how === 'at once'
@@ -191,16 +191,16 @@ function subscriptionStatements(subscription: SubscriptionPlan, n: number, now: 
           ),
         )
       if (!plan.isFamilyShared) updates.push(...updatesOf(store, named, begin, plan.price, statedRefund(plan.refund, way), now))
-      told.push({ at: begin, statements: [{ is: 'purchase', user: userName(user), body }, ...updates] })
+      dated.push({ at: begin, statements: [{ is: 'purchase', user: userName(user), body }, ...updates] })
     }
-    return told
+    return dated
   })
 }
 
-function saleStatements(sale: SalePlan, n: number, now: Instant): Told[] {
+function saleStatements(sale: SalePlan, n: number, now: Instant): DatedStatements[] {
   const at = now - sale.ago
   const transaction = `sale-${n}`
-  const told: Told[] = []
+  const dated: DatedStatements[] = []
   if (sale.way !== 'recorded') {
     const body = given({
       event_id: transaction,
@@ -217,7 +217,7 @@ function saleStatements(sale: SalePlan, n: number, now: Instant): Told[] {
       screen_id: sale.screen,
       device: sale.country ? { country: sale.country } : null,
     })
-    told.push({ at, statements: [{ is: 'event', body }] }, ...refundEvents('in_app_refunded', body, at, sale.refund, now))
+    dated.push({ at, statements: [{ is: 'event', body }] }, ...refundEvents('in_app_refunded', body, at, sale.refund, now))
   }
   if (sale.way !== 'posted') {
     const body = given({
@@ -229,9 +229,9 @@ function saleStatements(sale: SalePlan, n: number, now: Instant): Told[] {
       ...storeData(sale.store, 'coins', transaction, null),
     })
     const updates = updatesOf(sale.store, transaction, at, sale.price, statedRefund(sale.refund, sale.way), now)
-    told.push({ at, statements: [{ is: 'purchase', user: userName(sale.user), body }, ...updates] })
+    dated.push({ at, statements: [{ is: 'purchase', user: userName(sale.user), body }, ...updates] })
   }
-  return told
+  return dated
 }
 
 /** Values that a later arrival could contradict are the same for all of a user's facts when the arrivals are shuffled. */
@@ -247,7 +247,7 @@ function constant(known: Known, user: number): Known {
   }
 }
 
-function sightStatement(sight: SightPlan, n: number, now: Instant): Told {
+function sightStatement(sight: SightPlan, n: number, now: Instant): DatedStatements {
   const { known } = sight
   const at = now - sight.ago
   const body = given({
@@ -271,12 +271,12 @@ export function statementsOf(plan: Plan, now: Instant): Statement[] {
     ...one,
     periods: one.periods.map(period => ({ ...period, country: settled(period.country, one.user) })),
   }))
-  const told = [
+  const dated = [
     ...subscriptions.flatMap((one, n) => subscriptionStatements(one, n, now)),
     ...plan.sales.flatMap((one, n) => saleStatements({ ...one, country: settled(one.country, one.user) }, n, now)),
     ...plan.sights.map((one, n) => sightStatement(shuffle ? { ...one, known: constant(one.known, one.user) } : one, n, now)),
   ]
-  const inOrder = told.toSorted((a, b) => a.at - b.at)
+  const inOrder = dated.toSorted((a, b) => a.at - b.at)
   const keys = new Map(inOrder.map((one, i) => [one, shuffle?.[i % shuffle.length] ?? 0]))
   return inOrder.toSorted((a, b) => keys.get(a)! - keys.get(b)!).flatMap(one => one.statements)
 }

@@ -21,7 +21,7 @@ const CATALOGUE: Product[] = [
 ]
 
 /** What a service has been told, as its caller knows it. */
-export type Told = {
+export type PostedPlan = {
   history: History
   project: TestProjectKeys
   key: string
@@ -84,15 +84,15 @@ const named = (body: Record<string, unknown>, ids: Record<string, string>) =>
   'customer_uid' in body ? { ...body, customer_uid: ids[body.customer_uid as string] } : body
 
 /** `ahead`: how many seconds the environment's clock is ahead. `between`: called after each request. */
-export type Telling = { ahead?: number; between?: () => Promise<unknown> }
+export type PostOptions = { ahead?: number; between?: () => Promise<unknown> }
 
 /** Tells the statements in order, neighbouring events in one batch. Returns those that the service took. */
-export async function tell(
+export async function postStatements(
   api: TestApi,
   key: string,
   statements: Statement[],
   ids: Record<string, string>,
-  { ahead = 0, between = async () => {} }: Telling = {},
+  { ahead = 0, between = async () => {} }: PostOptions = {},
 ): Promise<Taken[]> {
   const taken: Taken[] = []
   const urls = new Map<string, string>()
@@ -156,19 +156,19 @@ export async function beginPlan(api: TestApi, plan: Plan, project: TestProjectKe
 }
 
 /** Tells a project, a new one unless it is given, what the plan says. */
-export async function tellPlan(
+export async function postPlan(
   api: TestApi,
   plan: Plan,
   rates: Rate[],
   { project: given, ahead = 0 }: { project?: TestProjectKeys; ahead?: number } = {},
-): Promise<Told> {
+): Promise<PostedPlan> {
   const { project, key, ids, now } = await beginPlan(api, plan, given ?? (await api.newProject()), ahead)
   const segment = await must(api, key, 'POST', '/v4/segments', {
     name: 'Group a',
     conditions: [{ metric: 'property:group', comparator: 'eq', value: 'a' }],
   })
   const experimentGroups = await createExperiment(api, key, plan, ids)
-  const taken = await tell(api, key, statementsOf(plan, now), ids, { ahead })
+  const taken = await postStatements(api, key, statementsOf(plan, now), ids, { ahead })
   const inGroup = plan.users.flatMap((user, n) => (user.group === 'a' ? [userName(n)] : []))
   return {
     project,

@@ -128,8 +128,8 @@ describe('values', () => {
   })
 
   test('values that the app reports replace the stored ones', () => {
-    const told = withOverrides({ ...NO_USER, platform: 'iOS' }, { country: 'de', app_version: '2' })
-    const profile = { country: told.country, app_version: told.app_version, platform: told.platform }
+    const overridden = withOverrides({ ...NO_USER, platform: 'iOS' }, { country: 'de', app_version: '2' })
+    const profile = { country: overridden.country, app_version: overridden.app_version, platform: overridden.platform }
     expect(says(profile, 'country', 'eq', 'De')).toBe(true)
     expect(says(profile, 'app_version', 'gte', '2.0')).toBe(true)
     expect(says(profile, 'target_platform', 'eq', 'iOS')).toBe(true)

@@ -1,4 +1,4 @@
-import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod, ReportedRenewal, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { outgoingFetch } from '../../../workflows/outgoing/fetch.ts'
 import { outgoing } from '../../../workflows/outgoing/outgoing.ts'
 import { type AppStore, appStore } from '../../../workflows/stores/apple/client.ts'
@@ -69,18 +69,24 @@ export const periodsIn = (statements: Statement[]) => statements.filter(statemen
 export const renewalsIn = (statements: Statement[]) => statements.filter(statement => statement.kind === 'renewal')
 
 /** What a notification says: of its one transaction, and of auto-renew. */
-export type SaidByApple = {
+export type ReportedByApple = {
   report: StoreReport
   refresh: boolean
-  period: PeriodSaid
-  renewal: RenewalSaid
+  period: ReportedPeriod
+  renewal: ReportedRenewal
   renewalSubject: string | undefined
 }
 
-export async function saidBy(fixture: AppleFixture, notification: AppleNotification): Promise<SaidByApple> {
+export async function reportedBy(fixture: AppleFixture, notification: AppleNotification): Promise<ReportedByApple> {
   const read = await fixture.read(notification)
   const report = onlyReport(read)
   const [period] = periodsIn(report.statements)
   const [renewal] = renewalsIn(report.statements)
-  return { report, refresh: read.refresh, period: period?.said ?? {}, renewal: renewal?.said ?? {}, renewalSubject: renewal?.subject }
+  return {
+    report,
+    refresh: read.refresh,
+    period: period?.reported ?? {},
+    renewal: renewal?.reported ?? {},
+    renewalSubject: renewal?.subject,
+  }
 }

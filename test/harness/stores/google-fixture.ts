@@ -1,4 +1,4 @@
-import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod, ReportedRenewal, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { googleTokens } from '../../../workflows/outgoing/google-token.ts'
 import { type Outgoing, outgoing } from '../../../workflows/outgoing/outgoing.ts'
 import { type GooglePlay, googlePlay } from '../../../workflows/stores/google/client.ts'
@@ -47,15 +47,16 @@ export function reportsOf(answer: StoreAnswer | ClaimAnswer): StoreReport[] {
   return answer.reports
 }
 
-const latestOf = <Said extends object>(statements: (Statement & { said: Said })[]): Said =>
-  Object.assign({}, ...statements.toSorted((a, b) => a.statedAt - b.statedAt).map(({ said }) => said))
+const latestOf = <Fields extends object>(statements: (Statement & { reported: Fields })[]): Fields =>
+  Object.assign({}, ...statements.toSorted((a, b) => a.statedAt - b.statedAt).map(({ reported }) => reported))
 
 /** What counts after some statements: of every field of a transaction, the latest word. In the order of the periods. */
-export function periodsOf(statements: Statement[]): (PeriodSaid & { subject: string })[] {
+export function periodsOf(statements: Statement[]): (ReportedPeriod & { subject: string })[] {
   const periods = statements.filter(statement => statement.kind === 'period')
   return [...new Set(periods.map(({ subject }) => subject))]
     .map(subject => ({ subject, ...latestOf(periods.filter(statement => statement.subject === subject)) }))
     .sort((a, b) => ((a.begins ?? '') < (b.begins ?? '') ? -1 : 1))
 }
 
-export const renewalOf = (statements: Statement[]): RenewalSaid => latestOf(statements.filter(statement => statement.kind === 'renewal'))
+export const renewalOf = (statements: Statement[]): ReportedRenewal =>
+  latestOf(statements.filter(statement => statement.kind === 'renewal'))

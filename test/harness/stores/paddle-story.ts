@@ -126,7 +126,7 @@ export function paddleStory(server: PaddleServer, options: PaddleStoryOptions = 
   }
   const push = (type: string, at: number, fields: Partial<PaddleSubscription> = {}) =>
     paddlePush(server, `subscription.${type}`, at, change(at, fields))
-  const told = (type: string, at: number) => paddlePush(server, `transaction.${type}`, at, latest)
+  const transactionPush = (type: string, at: number) => paddlePush(server, `transaction.${type}`, at, latest)
   const itemsNow = (): PaddleSubscription['items'] =>
     plans().map(({ product, quantity = 1 }) => ({
       quantity,
@@ -179,24 +179,24 @@ export function paddleStory(server: PaddleServer, options: PaddleStoryOptions = 
       return [
         paid,
         push('created', at + 1000, { ...fields, scheduled_change: null, canceled_at: null, paused_at: null }),
-        told('completed', at + 2000),
+        transactionPush('completed', at + 2000),
       ]
     },
     /** Billed, and paid at once. */
     renew(at = ends): PaddlePush[] {
       const updated = bill(at, 'completed', [{ status: 'captured', created_at: iso(at) }])
-      return [updated, told('completed', at + 2000)]
+      return [updated, transactionPush('completed', at + 2000)]
     },
     /** Billed, and not paid yet. */
-    bill: (at = ends): PaddlePush[] => [bill(at, 'billed', []), told('billed', at)],
+    bill: (at = ends): PaddlePush[] => [bill(at, 'billed', []), transactionPush('billed', at)],
     /** Billed, and the charge has failed. */
     fail(at = ends): PaddlePush[] {
       bill(at, 'past_due', [{ status: 'error', created_at: iso(at + 5000) }])
-      return [told('payment_failed', at + 5000), push('past_due', at + 6000, { status: 'past_due' })]
+      return [transactionPush('payment_failed', at + 5000), push('past_due', at + 6000, { status: 'past_due' })]
     },
     recover(at: number): PaddlePush[] {
       pay(at)
-      return [told('completed', at), push('updated', at + 1000, { status: 'active' })]
+      return [transactionPush('completed', at), push('updated', at + 1000, { status: 'active' })]
     },
     /** With the end of the period. */
     scheduleCancel: (at: number): PaddlePush[] => [
@@ -213,7 +213,7 @@ export function paddleStory(server: PaddleServer, options: PaddleStoryOptions = 
     pause: (at = ends): PaddlePush[] => [push('paused', at, { status: 'paused', paused_at: iso(at), scheduled_change: null })],
     resume(at: number): PaddlePush[] {
       bill(at, 'completed', [{ status: 'captured', created_at: iso(at) }])
-      return [push('resumed', at, {}), told('completed', at + 2000)]
+      return [push('resumed', at, {}), transactionPush('completed', at + 2000)]
     },
     /** Other items, with a charge for the rest of the period; `credited`: what was paid for before. Without a charge they count from the renewal on. */
     changeItems(at: number, next: StoryItem[], charged: StoryItem[] = [], credited: Credited[] = []): PaddlePush[] {
@@ -223,7 +223,7 @@ export function paddleStory(server: PaddleServer, options: PaddleStoryOptions = 
         charge(at, charged, { origin: 'subscription_update', billing_period: { starts_at: iso(at), ends_at: iso(ends) } })
       for (const one of credited) paddleAdjustment(server, before, at, { action: 'credit', ...one })
       const updated = push('updated', at, { items: itemsNow()! })
-      return charged.length > 0 ? [updated, told('completed', at)] : [updated]
+      return charged.length > 0 ? [updated, transactionPush('completed', at)] : [updated]
     },
     /** Gives back a part; null: all. `of`: a transaction, the latest unless given. */
     refund(at: number, amount: string | null = null, rest: Parameters<typeof paddleAdjustment>[3] = {}, of = latest): PaddlePush[] {

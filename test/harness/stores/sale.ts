@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000
 let sales = 0
 
 /** What the caller says; the store's word wins. */
-const saidByCaller = (at: number) => ({
+const reportedByCaller = (at: number) => ({
   currency: 'EUR',
   price: '19.99',
   purchased_at: new Date(at).toISOString(),
@@ -68,14 +68,14 @@ export function sell(stores: ReachedStores, store: StoreName, kind: Kind, accoun
       const story = playStory(stores.google, { token, order, isSandbox, ...(account && { accountId: account }) })
       const { body } = story.subscribe(at)
       const play_store_data = { purchase_token: token, product_id: 'pro', base_plan_id: 'monthly', order_id: order }
-      return { push: () => stores.pushGoogle(body), claim: { play_store_data, ...saidByCaller(at) } }
+      return { push: () => stores.pushGoogle(body), claim: { play_store_data, ...reportedByCaller(at) } }
     }
     case 'stripe': {
       const id = `sub_sold${number}`
       const story = stripeStory(stores.stripe, { id, livemode: !isSandbox, ...(account && { userId: account }) })
       const { body } = story.subscribe(at)
       const stripe_store_data = { subscription_id: id, product_id: 'prod_pro' }
-      const claim = { stripe_store_data, ...saidByCaller(at) }
+      const claim = { stripe_store_data, ...reportedByCaller(at) }
       return { push: () => stores.pushStripe(body, isSandbox ? SANDBOX_SECRET : undefined), claim }
     }
     case 'paddle': {
@@ -83,7 +83,7 @@ export function sell(stores: ReachedStores, store: StoreName, kind: Kind, accoun
       const [, created] = story.subscribe(at)
       const data = { transaction_id: story.latest().id, product_id: 'pro', type: 'subscription', subscription_id: story.id }
       const secret = isSandbox ? PADDLE_SECRETS.sandbox_webhook_secret : PADDLE_SECRETS.webhook_secret
-      return { push: () => stores.pushPaddle(created!.body, secret), claim: { paddle_store_data: data, ...saidByCaller(at) } }
+      return { push: () => stores.pushPaddle(created!.body, secret), claim: { paddle_store_data: data, ...reportedByCaller(at) } }
     }
     default:
       return store satisfies never

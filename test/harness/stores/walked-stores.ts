@@ -55,18 +55,18 @@ const apple: WalkedStore = {
     const { lineages, notifications } = stores.apple.production
     lineages.push(story.state)
     const post = posting(({ body }: { body: Uint8Array }) => stores.pushApple({ body }))
-    const told = (notification: { body: Uint8Array }) => {
+    const failedPush = (notification: { body: Uint8Array }) => {
       notifications.push({ signedPayload: signedPayloadOf(notification.body), isFailure: true })
       return post(notification)
     }
     return {
       lane: story.lineage,
-      subscribe: at => told(story.subscribe(at)),
-      renew: at => told(story.renew(at)),
-      fail: at => told(story.failToRenew(at, at + 16 * DAY_MS)),
-      recover: at => told(story.recover(at)),
-      cancel: at => told(story.switchAutoRenew(at, false)),
-      refund: at => told(story.refund(at)),
+      subscribe: at => failedPush(story.subscribe(at)),
+      renew: at => failedPush(story.renew(at)),
+      fail: at => failedPush(story.failToRenew(at, at + 16 * DAY_MS)),
+      recover: at => failedPush(story.recover(at)),
+      cancel: at => failedPush(story.switchAutoRenew(at, false)),
+      refund: at => failedPush(story.refund(at)),
     }
   },
   refuse(stores) {
@@ -81,15 +81,15 @@ const google: WalkedStore = {
   connect: stores => stores.connectGoogle(),
   begin(stores, { id }) {
     const story = playStory(stores.google, { token: `token-${id}`, accountId: id })
-    const told = posting(({ body }: { body: Uint8Array | string }) => stores.pushGoogle(body))
+    const deliver = posting(({ body }: { body: Uint8Array | string }) => stores.pushGoogle(body))
     return {
       lane: story.token,
-      subscribe: at => told(story.subscribe(at)),
-      renew: at => told(story.renew(at)),
-      fail: at => told(story.grace(at)),
-      recover: at => told(story.recover(at)),
-      cancel: at => told(story.cancel(at)),
-      refund: at => told(story.refund(at)),
+      subscribe: at => deliver(story.subscribe(at)),
+      renew: at => deliver(story.renew(at)),
+      fail: at => deliver(story.grace(at)),
+      recover: at => deliver(story.recover(at)),
+      cancel: at => deliver(story.cancel(at)),
+      refund: at => deliver(story.refund(at)),
     }
   },
   refuse(stores) {
@@ -104,15 +104,15 @@ const stripe: WalkedStore = {
   connect: stores => stores.connectStripe(),
   begin(stores, { id }) {
     const story = stripeStory(stores.stripe, { id: `sub_${id.slice(4)}`, userId: id })
-    const told = posting(({ body }: { body: Buffer }) => stores.pushStripe(body))
+    const deliver = posting(({ body }: { body: Buffer }) => stores.pushStripe(body))
     return {
       lane: story.id,
-      subscribe: at => told(story.subscribe(at)),
-      renew: at => told(story.renew(at + HOUR_MS)),
-      fail: at => told(story.draft(at), story.fail(at + HOUR_MS)),
-      recover: at => told(story.pay(at)),
-      cancel: at => told(story.cancel(at)),
-      refund: at => told(story.refund(at)),
+      subscribe: at => deliver(story.subscribe(at)),
+      renew: at => deliver(story.renew(at + HOUR_MS)),
+      fail: at => deliver(story.draft(at), story.fail(at + HOUR_MS)),
+      recover: at => deliver(story.pay(at)),
+      cancel: at => deliver(story.cancel(at)),
+      refund: at => deliver(story.refund(at)),
     }
   },
   refuse(stores) {
@@ -127,15 +127,15 @@ const paddle: WalkedStore = {
   connect: stores => stores.connectPaddle(),
   begin(stores, { id }) {
     const story = paddleStory(stores.paddle, { accountId: id })
-    const told = posting(({ body }: { body: Uint8Array }) => stores.pushPaddle(body))
+    const deliver = posting(({ body }: { body: Uint8Array }) => stores.pushPaddle(body))
     return {
       lane: story.id,
-      subscribe: at => told(...story.subscribe(at)),
-      renew: at => told(...story.renew(at)),
-      fail: at => told(...story.fail(at)),
-      recover: at => told(...story.recover(at)),
-      cancel: at => told(...story.scheduleCancel(at)),
-      refund: at => told(...story.refund(at)),
+      subscribe: at => deliver(...story.subscribe(at)),
+      renew: at => deliver(...story.renew(at)),
+      fail: at => deliver(...story.fail(at)),
+      recover: at => deliver(...story.recover(at)),
+      cancel: at => deliver(...story.scheduleCancel(at)),
+      refund: at => deliver(...story.refund(at)),
     }
   },
   refuse(stores) {

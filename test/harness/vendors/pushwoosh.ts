@@ -1,6 +1,9 @@
 import { amountOf, flat, object, oneOf, seconds, string, type Vendor } from './vendor.ts'
 
-const said = (status_code: number, status_message: string) => ({ status: 200, body: { status_code, status_message, response: null } })
+const statusAndMessage = (status_code: number, status_message: string) => ({
+  status: 200,
+  body: { status_code, status_message, response: null },
+})
 
 export const pushwoosh: Vendor = {
   slug: 'pushwoosh',
@@ -18,10 +21,10 @@ export const pushwoosh: Vendor = {
     },
   }),
   ok: { status: 200, body: { status_code: 200, status_message: 'OK', response: { code: '61BC9-84DD0' } } },
-  unauthorized: said(403, 'Forbidden'),
-  limited: { ...said(429, 'Too many requests'), headers: { 'retry-after': '30' } },
-  malformed: faults => said(210, faults),
-  refused: said(210, 'Event not found'),
+  unauthorized: statusAndMessage(403, 'Forbidden'),
+  limited: { ...statusAndMessage(429, 'Too many requests'), headers: { 'retry-after': '30' } },
+  malformed: faults => statusAndMessage(210, faults),
+  refused: statusAndMessage(210, 'Event not found'),
   dedup: ({ body }) => body.request.attributes.delivery_id,
   revenue: ({ body }) => amountOf(body.request.attributes.revenue, body.request.attributes.currency),
   who: ({ body }) => body.request.userId,

@@ -19,7 +19,7 @@ export const settled = (call: Client) =>
   )
 // biome-ignore lint/suspicious/noExplicitAny: bodies of webhooks
 const bodies = (from: Receiver): any[] => from.events().map(({ body }) => body)
-export const told = (from: Receiver) => bodies(from).map(({ type, alert }) => `${type} ${alert.kind} ${alert.holder.id}`)
+export const reportsIn = (from: Receiver) => bodies(from).map(({ type, alert }) => `${type} ${alert.kind} ${alert.holder.id}`)
 
 export type AlertsFixture = Awaited<ReturnType<typeof startAlerts>>
 

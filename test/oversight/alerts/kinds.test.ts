@@ -6,7 +6,7 @@ import { transaction } from '../../../store/transaction.ts'
 import type { TestProjectKeys } from '../../harness/api.ts'
 import { receiver } from '../../harness/receiver.ts'
 import { storedIntegration } from '../../harness/stored-integration.ts'
-import { type AlertsFixture, alertsOf, settled, startAlerts, told, webhookTo } from './fixture.ts'
+import { type AlertsFixture, alertsOf, reportsIn, settled, startAlerts, webhookTo } from './fixture.ts'
 
 let alerts: AlertsFixture
 beforeAll(async () => {
@@ -99,7 +99,7 @@ test('every kind of alert begins and ends, and each is told once, signed', async
   await Promise.all([alerts.scan(), alerts.scan(), alerts.scan()])
   await alerts.scan()
   await settled(call)
-  expect(told(received).sort()).toEqual(expected.map(alert => `alert.began ${alert}`).sort())
+  expect(reportsIn(received).sort()).toEqual(expected.map(alert => `alert.began ${alert}`).sort())
   for (const { text, headers } of received.events()) new Webhook(secret).verify(text, headers as Record<string, string>)
   const open = await alertsOf(call, '&filter[status]=open')
   expect(open.map(({ kind, holder }) => `${kind} ${holder.id}`).sort()).toEqual([...expected].sort())
@@ -113,7 +113,7 @@ test('every kind of alert begins and ends, and each is told once, signed', async
   await alerts.scan()
   await alerts.scan()
   await settled(call)
-  expect(told(received).slice(expected.length).sort()).toEqual(expected.map(alert => `alert.ended ${alert}`).sort())
+  expect(reportsIn(received).slice(expected.length).sort()).toEqual(expected.map(alert => `alert.ended ${alert}`).sort())
   expect(await alertsOf(call, '&filter[status]=open')).toEqual([])
   expect((await alertsOf(call, '&filter[kind][]=export_failed')).map(({ status }) => status)).toEqual(['ended'])
   expect(new Set(received.events().map(({ headers }) => headers['webhook-id'])).size).toBe(2 * expected.length)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { advance } from '../../harness/integrations.ts'
 import { receiver } from '../../harness/receiver.ts'
 import { storedIntegration } from '../../harness/stored-integration.ts'
-import { type AlertsFixture, alertsOf, CHANNELS, settled, startAlerts, told, webhookTo } from './fixture.ts'
+import { type AlertsFixture, alertsOf, CHANNELS, reportsIn, settled, startAlerts, webhookTo } from './fixture.ts'
 
 let alerts: AlertsFixture
 beforeAll(async () => {
@@ -26,23 +26,23 @@ test('the same is told again after an hour at the earliest, and what ends meanwh
   await look(alerts.inError)
   await look(alerts.repaired)
   await look(alerts.inError)
-  expect(told(received)).toEqual([`alert.began integration_error ${id}`, `alert.ended integration_error ${id}`])
+  expect(reportsIn(received)).toEqual([`alert.began integration_error ${id}`, `alert.ended integration_error ${id}`])
   await advance(call, 'PT59M')
   await alerts.scan()
   expect(received.events()).toHaveLength(2)
   await advance(call, 'PT2M')
   await alerts.scan()
   await settled(call)
-  expect(told(received).slice(2)).toEqual([`alert.began integration_error ${id}`])
+  expect(reportsIn(received).slice(2)).toEqual([`alert.began integration_error ${id}`])
   // It left the state and came back between two looks.
   await look(alerts.inError)
   expect(received.events()).toHaveLength(3)
   await advance(call, 'PT61M')
   await alerts.scan()
   await settled(call)
-  expect(told(received).slice(3)).toEqual([`alert.continues integration_error ${id}`])
+  expect(reportsIn(received).slice(3)).toEqual([`alert.continues integration_error ${id}`])
   await look(alerts.repaired)
-  expect(told(received).slice(4)).toEqual([`alert.ended integration_error ${id}`])
+  expect(reportsIn(received).slice(4)).toEqual([`alert.ended integration_error ${id}`])
   await received.close()
 })
 
@@ -55,7 +55,7 @@ test('a channel is told of what nobody was told of before it was made, and a del
   const channel = await webhookTo(call, received)
   await alerts.scan()
   await settled(call)
-  expect(told(received)).toEqual([`alert.began integration_error ${id}`])
+  expect(reportsIn(received)).toEqual([`alert.began integration_error ${id}`])
   expect((await call('DELETE', `${CHANNELS}/${channel.id}`)).status).toBe(204)
   await alerts.repaired(keys.production, id)
   await alerts.scan()

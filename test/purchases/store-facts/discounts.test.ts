@@ -3,7 +3,7 @@ import { withSigned } from '../../../domain/purchases/confirmed-claim.ts'
 import { foldLineage } from '../../../domain/purchases/store-facts/fold.ts'
 import { tied } from '../../../domain/purchases/store-facts/order.ts'
 import { statedPeriods } from '../../../domain/purchases/store-facts/stated-period.ts'
-import type { PeriodSaid, PeriodStatement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { PeriodStatement, ReportedPeriod, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { at, paid, period } from './stories.ts'
 
 // A discount makes free what is no trial. What the store says of it counts.
@@ -15,7 +15,7 @@ const folded = (...statements: PeriodStatement[]) => {
 const discounted = { isDiscounted: true }
 
 test('what a caller says of a discount counts until the store states the period', () => {
-  const free: PeriodSaid = paid(0, 30, { price: '0', periodType: 'trial' })
+  const free: ReportedPeriod = paid(0, 30, { price: '0', periodType: 'trial' })
   const ofCaller = period(0, 't1', { ...paid(0, 30, { price: '0' }), ...discounted }, 'caller')
   expect(folded(ofCaller)).toEqual({ periodType: 'normal', isDiscounted: true })
   expect(folded(ofCaller, period(1, 't1', { retrySince: null }))).toEqual({ periodType: 'normal', isDiscounted: true })

@@ -31,10 +31,10 @@ describe('the order in which statements arrive has no influence', () => {
     })
 
   test('statements of the same instant', () => {
-    const said = ['1', '2', '3', '4', '5'].map(price => period(0, 't1', paid(0, 30, { price }), price > '3' ? 'api' : 'push'))
-    const expected = fold(said)
+    const statements = ['1', '2', '3', '4', '5'].map(price => period(0, 't1', paid(0, 30, { price }), price > '3' ? 'api' : 'push'))
+    const expected = fold(statements)
     expect(['4', '5']).toContain(expected.periods[0]!.price)
-    for (const order of permutations(said)) expect(fold(order)).toEqual(expected)
+    for (const order of permutations(statements)) expect(fold(order)).toEqual(expected)
   })
 })
 
@@ -54,8 +54,8 @@ describe('refunds that the store lists', () => {
 })
 
 describe('a period that Apple grants under several transaction ids', () => {
-  const granted = (day: number, subject: string, lineItem: string, said: PeriodStatement['said']) => {
-    const statement = period(day, subject, said) as PeriodStatement
+  const granted = (day: number, subject: string, lineItem: string, reported: PeriodStatement['reported']) => {
+    const statement = period(day, subject, reported) as PeriodStatement
     return { ...statement, ids: { ...statement.ids, lineItem } }
   }
   const statements = [
@@ -218,7 +218,7 @@ describe('billing retry', () => {
 
   test('a renewal that is recovered, or over 24 h late, proves it', () => {
     const first = period(0, 't1', paid(0, 30))
-    const late = (said: object) => period(35, 't2', paid(35, 65, { isRenewal: true, ...said }))
+    const late = (reported: object) => period(35, 't2', paid(35, 65, { isRenewal: true, ...reported }))
     expect(of(fold([first, late({ isRecovered: true })]), 't1').retry.since).toBe(iso(30))
     expect(of(fold([first, late({})]), 't1').retry.since).toBe(iso(30))
     expect(of(fold([first, late({ isRenewal: false })]), 't1').retry.since).toBe(null)

@@ -2,14 +2,14 @@ import { expect, test } from 'vitest'
 import { foldLineage } from '../../../domain/purchases/store-facts/fold.ts'
 import { tied } from '../../../domain/purchases/store-facts/order.ts'
 import { statedPeriods } from '../../../domain/purchases/store-facts/stated-period.ts'
-import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod } from '../../../domain/purchases/store-facts/statement.ts'
 import { freeOnce as free, paid, period, permutations, trial } from './stories.ts'
 
 // A free period that the store discounts for this period alone: within a paid run it is a renewal that recurs for what its product cost before.
 
-const renewed: PeriodSaid = { isRenewal: true }
-const folded = (...said: PeriodSaid[]) => {
-  const statements = said.map((one, i) => tied(period(i, `t${i + 1}`, one)))
+const renewed: ReportedPeriod = { isRenewal: true }
+const folded = (...reported: ReportedPeriod[]) => {
+  const statements = reported.map((one, i) => tied(period(i, `t${i + 1}`, one)))
   const [whole, ...others] = [...permutations(statements)].map(order =>
     foldLineage('app_store', statedPeriods(order), [], null).periods.map(({ periodType, isDiscounted, plan }) => ({
       periodType,
@@ -23,7 +23,7 @@ const folded = (...said: PeriodSaid[]) => {
 const NORMAL = { periodType: 'normal', isDiscounted: false, plan: null }
 const TRIAL = { periodType: 'trial', isDiscounted: false, plan: null }
 const freeFor = (price: string, days: number) => ({ periodType: 'normal', isDiscounted: true, plan: { price, days } })
-const bought: PeriodSaid = { isRenewal: false, isNewBuy: true }
+const bought: ReportedPeriod = { isRenewal: false, isNewBuy: true }
 
 test('after a paid period it recurs for the price and the length of that, however long it is itself', () => {
   expect(folded(paid(0, 30, bought), free(30, 60), free(60, 150), paid(150, 180, renewed))).toEqual([
@@ -52,7 +52,7 @@ test('another product, another currency or a reduced price tells no plan: it is 
 })
 
 test('a discount that may go on, and a family’s share, have no plan', () => {
-  const goesOn: PeriodSaid = paid(30, 60, { ...renewed, price: '0', isDiscounted: true })
+  const goesOn: ReportedPeriod = paid(30, 60, { ...renewed, price: '0', isDiscounted: true })
   expect(folded(paid(0, 30, bought), goesOn).at(-1)).toEqual({ periodType: 'normal', isDiscounted: true, plan: null })
   expect(folded(paid(0, 30, bought), free(30, 60, { isFamilyShared: true })).at(-1)).toEqual(NORMAL)
 })

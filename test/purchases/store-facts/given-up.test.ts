@@ -6,8 +6,8 @@ import { lineageInMemory } from './telling.ts'
 
 const ON = { autoRenews: true, gaveUp: false }
 const bought = (from: number, to: number) => paid(from, to, { isRenewal: false, isNewBuy: true })
-const cancellations = ({ told }: ReturnType<typeof lineageInMemory>) =>
-  told.filter(({ slug }) => slug.includes('cancel')).map(({ slug, purchase, isVoluntary }) => [slug, purchase.subject, isVoluntary])
+const cancellations = ({ emitted }: ReturnType<typeof lineageInMemory>) =>
+  emitted.filter(({ slug }) => slug.includes('cancel')).map(({ slug, purchase, isVoluntary }) => [slug, purchase.subject, isVoluntary])
 
 /** Bought, and given up during billing retry on day 60. */
 function givenUp() {
@@ -20,9 +20,9 @@ function givenUp() {
 
 describe('after the store gave up', () => {
   test('a cancellation of what was bought again is told, also where an older program told the first end as one', () => {
-    for (const isToldBefore of [false, true]) {
+    for (const isEmittedBefore of [false, true]) {
       const lineage = givenUp()
-      if (isToldBefore) lineage.purchases.get('t1')!.emitted.push('subscription_canceled')
+      if (isEmittedBefore) lineage.purchases.get('t1')!.emitted.push('subscription_canceled')
       lineage.record([period(100, 't2', bought(100, 130)), renewal(100, 't2', ON)], at(100))
       lineage.record([renewal(110, 't2', { autoRenews: false })], at(110))
       expect(cancellations(lineage)).toEqual([['subscription_canceled', 't2', undefined]])
@@ -55,7 +55,7 @@ describe('after the store gave up', () => {
     const lineage = givenUp()
     lineage.record([renewal(90, 't1', { autoRenews: false, gaveUp: true, isVoluntary: true })], at(90))
     expect(cancellations(lineage)).toEqual([])
-    expect(lineage.told.at(-1)).toMatchObject({ slug: 'subscription_expired', reason: 'billing_error' })
+    expect(lineage.emitted.at(-1)).toMatchObject({ slug: 'subscription_expired', reason: 'billing_error' })
   })
 
   test('what is bought anew begins a run; another plan that the failed charge pays for continues it', () => {
@@ -65,7 +65,7 @@ describe('after the store gave up', () => {
       lineage.record([period(30, 't1', { retrySince: iso(30), graceUntil: null })], at(30))
       lineage.record([period(35, 't2', paid(35, 65, { product: 'y', isRenewal: false, ...(isNewBuy && { isNewBuy }) }))], at(35))
       lineage.tell(at(36))
-      return lineage.told.slice(2).map(({ slug, reason }) => (reason ? `${slug} ${reason}` : slug))
+      return lineage.emitted.slice(2).map(({ slug, reason }) => (reason ? `${slug} ${reason}` : slug))
     }
     expect(changed()).toEqual(['subscription_renewed', 'subscription_product_changed'])
     expect(changed(true)).toEqual(['subscription_started', 'subscription_expired billing_error'])

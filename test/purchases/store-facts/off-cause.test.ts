@@ -2,24 +2,24 @@ import { expect, test } from 'vitest'
 import { foldLineage } from '../../../domain/purchases/store-facts/fold.ts'
 import { tied } from '../../../domain/purchases/store-facts/order.ts'
 import { statedPeriods } from '../../../domain/purchases/store-facts/stated-period.ts'
-import type { PeriodSaid, RenewalSaid } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod, ReportedRenewal } from '../../../domain/purchases/store-facts/statement.ts'
 import { iso, paid, period, renewal } from './stories.ts'
 
-const RETRY: PeriodSaid = { retrySince: iso(30) }
-const GAVE_UP: RenewalSaid = { autoRenews: false, gaveUp: true }
-const OFF: RenewalSaid = { autoRenews: false }
+const RETRY: ReportedPeriod = { retrySince: iso(30) }
+const GAVE_UP: ReportedRenewal = { autoRenews: false, gaveUp: true }
+const OFF: ReportedRenewal = { autoRenews: false }
 
-const ON: RenewalSaid = { autoRenews: true, gaveUp: false }
-const UNPAID: RenewalSaid = { autoRenews: true, gaveUp: true }
+const ON: ReportedRenewal = { autoRenews: true, gaveUp: false }
+const UNPAID: ReportedRenewal = { autoRenews: true, gaveUp: true }
 
 /** Why auto-renew of a subscription of 30 days was switched off each time, after what was said of it on these days. */
-function causesOf(said: [day: number, said: RenewalSaid][], more: PeriodSaid = {}): (string | null)[] {
+function causesOf(statements: [day: number, reported: ReportedRenewal][], more: ReportedPeriod = {}): (string | null)[] {
   const periods = [period(0, 't1', paid(0, 30, { isRenewal: false })), period(30, 't1', more)].map(tied)
-  const renewals = said.map(([day, one]) => tied(renewal(day, 't1', one)))
+  const renewals = statements.map(([day, one]) => tied(renewal(day, 't1', one)))
   return foldLineage('app_store', statedPeriods(periods), renewals, null).periods[0]!.offCauses
 }
 
-test.each<[string, [number, RenewalSaid][], PeriodSaid, (string | null)[]]>([
+test.each<[string, [number, ReportedRenewal][], ReportedPeriod, (string | null)[]]>([
   ['auto-renew is on', [[0, { autoRenews: true }]], {}, []],
   ['the customer switched it off', [[5, OFF]], {}, []],
   [
@@ -86,6 +86,6 @@ test.each<[string, [number, RenewalSaid][], PeriodSaid, (string | null)[]]>([
     RETRY,
     ['store', null, 'billing_error'],
   ],
-])('%s', (_, said, more, expected) => {
-  expect(causesOf(said, more)).toEqual(expected)
+])('%s', (_, statements, more, expected) => {
+  expect(causesOf(statements, more)).toEqual(expected)
 })

@@ -21,9 +21,9 @@ afterAll(() => api.stop())
 const ORDERS = share(2)
 
 /** The statements of a notification with transactions that no other run of the story has. */
-function reportOf(run: string, said: Statement[], accountId: string): StoreReport {
+function reportOf(run: string, recorded: Statement[], accountId: string): StoreReport {
   const named = (subject: string) => (subject === '' ? '' : `${run}-${subject}`)
-  const statements = said.map((statement): Statement => {
+  const statements = recorded.map((statement): Statement => {
     const subject = named(statement.subject)
     if (statement.kind === 'renewal') return { ...statement, subject }
     return { ...statement, subject, ids: { ...statement.ids, transaction: subject, originalTransaction: named('t1') } }
@@ -64,7 +64,7 @@ test('the same purchases, access and events follow in every order', async () => 
       const run = `run${runs.size}`
       const user = await userOf(api, api.project.sandbox)
       runs.set(run, { story: name, user })
-      for (const said of [...order, order[0]!]) await record(api.pool, api.project.sandboxEnvironment, [reportOf(run, said, user)])
+      for (const recorded of [...order, order[0]!]) await record(api.pool, api.project.sandboxEnvironment, [reportOf(run, recorded, user)])
     }
   }
   const advanced = await api.call('POST', '/v4/test-clock/advance', { key: api.project.sandbox, body: { by: 'P4D' } })

@@ -60,8 +60,8 @@ function twoPeriods(lineage: string): StoreReport {
   return appReport(
     lineage,
     [
-      { at, transaction: lineage, said: first, origin: 'api' },
-      { at, transaction: `${lineage}-2`, said: second, renewal: { autoRenews: true }, origin: 'api' },
+      { at, transaction: lineage, reported: first, origin: 'api' },
+      { at, transaction: `${lineage}-2`, reported: second, renewal: { autoRenews: true }, origin: 'api' },
     ],
     { isWhole: true },
   )
@@ -106,8 +106,8 @@ describe('a claim', () => {
     answers.set('the.other.text', { reports: [report], lineage: 'signed-1', subject: 'unheard' })
     const other = { app_store_data: { signed_transaction: 'the.other.text' } }
     expect((await api.call('POST', `/v4/users/${user}/purchases`, { body: other })).body.error.code).toBe('purchase_fraud')
-    const said = { ...appPeriod(day(-2), day(28)), price: undefined }
-    const reports = [appReport('signed-2', [{ at: day(-1), transaction: 'signed-2', said, origin: 'api' }])]
+    const reported = { ...appPeriod(day(-2), day(28)), price: undefined }
+    const reports = [appReport('signed-2', [{ at: day(-1), transaction: 'signed-2', reported, origin: 'api' }])]
     answers.set('the.old.text', { reports, lineage: 'signed-2', subject: 'signed-2' })
     const old = { app_store_data: { signed_transaction: 'the.old.text' } }
     const unpriced = await api.call('POST', `/v4/users/${user}/purchases`, { body: old })
@@ -171,18 +171,18 @@ describe('a claim', () => {
 
   test('of a store that is not connected attaches what a notification told, and completes it', async () => {
     const user = await userOf(api)
-    const said = { ...appPeriod(day(-2), day(28)), price: undefined, currency: undefined }
-    await record(api.pool, production, [playReport('token-7', [{ order: 'GPA.7', said }])], false)
+    const reported = { ...appPeriod(day(-2), day(28)), price: undefined, currency: undefined }
+    await record(api.pool, production, [playReport('token-7', [{ order: 'GPA.7', reported }])], false)
     const play_store_data = { purchase_token: 'token-7', order_id: 'GPA.7', product_id: 'm' }
     const made = await purchaseOf(api, user, { price: '3', currency: 'EUR', purchased_at: day(-2), play_store_data })
-    expect(made.body).toMatchObject({ price: '3', currency: 'EUR', verified_at: expect.any(String), expires_at: said.ends })
+    expect(made.body).toMatchObject({ price: '3', currency: 'EUR', verified_at: expect.any(String), expires_at: reported.ends })
     expect(await namesOf(user)).toEqual(['subscription_started'])
   })
 })
 
 describe('names of one lineage', () => {
   const order = (token: string, from: number, to: number, rest = {}) =>
-    playReport(token, [{ order: `GPA.${token}`, said: appPeriod(day(from), day(to), { isRenewal: false }) }], rest)
+    playReport(token, [{ order: `GPA.${token}`, reported: appPeriod(day(from), day(to), { isRenewal: false }) }], rest)
 
   test('a further token is an alias, by which it is found from then on', async () => {
     const user = await userOf(api)
@@ -198,7 +198,7 @@ describe('names of one lineage', () => {
     const [a, b] = [order('late-a', -40, -10, { accountId: user }), order('late-b', -5, 25)]
     const off = (token: string, at: number): StoreReport => ({
       ...order(token, 0, 0),
-      statements: [{ kind: 'renewal', subject: '', statedAt: ms(day(at)), origin: 'push', said: { autoRenews: false } }],
+      statements: [{ kind: 'renewal', subject: '', statedAt: ms(day(at)), origin: 'push', reported: { autoRenews: false } }],
     })
     for (const report of [a, off('late-a', -20), b, off('late-b', -1)]) await record(api.pool, production, [report])
     expect((await lineageOf('late-b')).user_id).toBe(null)
@@ -228,11 +228,11 @@ describe('names of one lineage', () => {
     const user = await userOf(api)
     const play_store_data = { purchase_token: 'restored', order_id: 'real..1', product_id: 'm' }
     await purchaseOf(api, user, { purchased_at: day(-2), play_store_data })
-    const said = [
-      { order: 'real..0', said: appPeriod(day(-32), day(-2)) },
-      { order: 'real..1', said: appPeriod(day(-2), day(28), { isRenewal: true }) },
+    const reported = [
+      { order: 'real..0', reported: appPeriod(day(-32), day(-2)) },
+      { order: 'real..1', reported: appPeriod(day(-2), day(28), { isRenewal: true }) },
     ]
-    const [recorded] = await record(api.pool, production, [playReport('real', said)])
+    const [recorded] = await record(api.pool, production, [playReport('real', reported)])
     expect(recorded).toMatchObject({ owner: user, isConflict: false })
     expect((await api.call('GET', `/v4/users/${user}/purchases`)).body.data).toHaveLength(2)
     expect(await lineageOf('real')).toEqual(await lineageOf('restored'))

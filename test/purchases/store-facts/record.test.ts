@@ -26,7 +26,7 @@ const eventsOf = async (user: string) =>
 const namesOf = async (user: string) => (await eventsOf(user)).map(({ name }) => name)
 const bought = (rest = {}) => appPeriod(day(-2), day(28), { isRenewal: false, ...rest })
 const newSubscription = (lineage: string, accountId: string | null, rest = {}) =>
-  appReport(lineage, [{ at: day(-2), transaction: lineage, said: bought(rest), renewal: { autoRenews: true } }], { accountId })
+  appReport(lineage, [{ at: day(-2), transaction: lineage, reported: bought(rest), renewal: { autoRenews: true } }], { accountId })
 
 describe('a lineage that a store tells of', () => {
   test('belongs to the user that the app named: by user id, by identity, and by the UUID that stands for a user id', async () => {
@@ -87,8 +87,8 @@ describe('a lineage that a store tells of', () => {
 
   test('what is older than 72 hours starts nothing', async () => {
     const user = await userOf(api)
-    const said = appPeriod(day(-20), day(10), { isRenewal: false })
-    await record(api.pool, production, [appReport('old-1', [{ at: day(-20), transaction: 'old-1', said }], { accountId: user })])
+    const reported = appPeriod(day(-20), day(10), { isRenewal: false })
+    await record(api.pool, production, [appReport('old-1', [{ at: day(-20), transaction: 'old-1', reported }], { accountId: user })])
     expect(await eventsOf(user)).toMatchObject([{ name: 'subscription_started', triggers: false }])
   })
 })
@@ -124,8 +124,8 @@ describe('recording', () => {
       screen_id: 's',
     })
     await api.call('PATCH', made.body.url, { body: { is_auto_renewing: false } })
-    const said = { product: 'm', isSubscription: true, begins: purchased_at, ends: day(40) }
-    const [recorded] = await record(api.pool, production, [appReport('mixed-1', [{ at: day(-2), transaction: 'mixed-1', said }])])
+    const reported = { product: 'm', isSubscription: true, begins: purchased_at, ends: day(40) }
+    const [recorded] = await record(api.pool, production, [appReport('mixed-1', [{ at: day(-2), transaction: 'mixed-1', reported }])])
     expect(recorded!.purchases.get('mixed-1')).toBe(made.body.id)
     const [shown] = await purchasesOf(user)
     expect(shown).toMatchObject({
@@ -133,7 +133,7 @@ describe('recording', () => {
       currency: 'EUR',
       country: 'FR',
       screen_id: 's',
-      expires_at: said.ends,
+      expires_at: reported.ends,
       is_auto_renewing: false,
     })
     expect((await api.call('PATCH', made.body.url, { body: { is_auto_renewing: true } })).body.error.code).toBe('conflict')
@@ -147,16 +147,16 @@ describe('recording', () => {
     const user = await userOf(api)
     const purchased_at = day(-1)
     const made = await purchaseOf(api, user, { purchased_at, play_store_data: { purchase_token: 'token-1', product_id: 'm' } })
-    const said = appPeriod(day(-2), day(28))
-    const [recorded] = await record(api.pool, production, [playReport('token-1', [{ order: 'GPA.1', said }])])
+    const reported = appPeriod(day(-2), day(28))
+    const [recorded] = await record(api.pool, production, [playReport('token-1', [{ order: 'GPA.1', reported }])])
     expect(recorded!.purchases.get('GPA.1')).toBe(made.body.id)
-    expect(await purchasesOf(user)).toMatchObject([{ store_data: { order_id: 'GPA.1' }, purchased_at: said.begins }])
+    expect(await purchasesOf(user)).toMatchObject([{ store_data: { order_id: 'GPA.1' }, purchased_at: reported.begins }])
   })
 
   test('a price that nobody states is reported, and a product that no product links is told once', async () => {
     const user = await userOf(api)
-    const said = bought({ price: undefined, currency: undefined, product: 'unheard' })
-    const report = appReport('odd-1', [{ at: day(-2), transaction: 'odd-1', said }], { accountId: user })
+    const reported = bought({ price: undefined, currency: undefined, product: 'unheard' })
+    const report = appReport('odd-1', [{ at: day(-2), transaction: 'odd-1', reported }], { accountId: user })
     const [recorded] = await record(api.pool, production, [report])
     expect(recorded).toMatchObject({ unpriced: ['odd-1'], unmapped: ['unheard'] })
     await record(api.pool, production, [report])
@@ -171,8 +171,8 @@ describe('recording', () => {
 
   test('a subscription by the linked product lasts as long as the product says and never renews', async () => {
     const user = await userOf(api)
-    const said = { ...bought(), isSubscription: 'by_product' as const, ends: null, begins: '2026-01-31T00:00:00Z' }
-    await record(api.pool, production, [appReport('prepaid-1', [{ at: day(-2), transaction: 'prepaid-1', said }], { accountId: user })])
+    const reported = { ...bought(), isSubscription: 'by_product' as const, ends: null, begins: '2026-01-31T00:00:00Z' }
+    await record(api.pool, production, [appReport('prepaid-1', [{ at: day(-2), transaction: 'prepaid-1', reported }], { accountId: user })])
     expect(await purchasesOf(user)).toMatchObject([{ expires_at: '2026-02-28T00:00:00Z', is_auto_renewing: false }])
     expect(await namesOf(user)).not.toContain('subscription_canceled')
   })
@@ -198,15 +198,15 @@ describe('recording', () => {
     expect(await accessOf(user)).toEqual([true])
     const refund = { at: day(-1), amount: null }
     const revoked = bought({ isFamilyShared: true, refund })
-    await record(api.pool, production, [appReport('family-1', [{ at: day(-1), transaction: 'family-1', said: revoked }])])
+    await record(api.pool, production, [appReport('family-1', [{ at: day(-1), transaction: 'family-1', reported: revoked }])])
     expect(await accessOf(user)).toEqual([false])
     expect(await namesOf(user)).toEqual([])
   })
 
   test('repeated answers of the store are kept as the first and the last one', async () => {
-    const said = bought()
+    const reported = bought()
     for (const at of [day(-1), day(-0.5), day(-0.9), day(-0.2)])
-      await record(api.pool, production, [appReport('asked-1', [{ at, transaction: 'asked-1', said, origin: 'api' }])])
+      await record(api.pool, production, [appReport('asked-1', [{ at, transaction: 'asked-1', reported, origin: 'api' }])])
     const { rows } = await api.pool.query(
       `select s.stated_at from store_statements s join lineages l on l.id = s.lineage where l.lineage = 'asked-1' order by 1`,
     )

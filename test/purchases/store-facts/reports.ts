@@ -1,5 +1,5 @@
 import { isReportConflict, recordReports } from '../../../domain/purchases/record-reports.ts'
-import type { Notice, PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { Notice, ReportedPeriod, ReportedRenewal, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { RecordedLineage } from '../../../domain/purchases/write-reports.ts'
 import type { Pool } from '../../../store/connect.ts'
 import { transaction } from '../../../store/transaction.ts'
@@ -10,7 +10,7 @@ export const day = (days: number): string => `${new Date(Date.now() + days * DAY
 export const ms = (time: string): number => Date.parse(time)
 
 /** A period of the App Store's product `m`. */
-export const appPeriod = (begins: string, ends: string, rest: PeriodSaid = {}): PeriodSaid => ({
+export const appPeriod = (begins: string, ends: string, rest: ReportedPeriod = {}): ReportedPeriod => ({
   product: 'm',
   isSubscription: true,
   currency: 'USD',
@@ -22,26 +22,43 @@ export const appPeriod = (begins: string, ends: string, rest: PeriodSaid = {}): 
   ...rest,
 })
 
-type Told = { at: string; transaction: string; said?: PeriodSaid; renewal?: RenewalSaid; origin?: Statement['origin'] }
+type StatedTransaction = {
+  at: string
+  transaction: string
+  reported?: ReportedPeriod
+  renewal?: ReportedRenewal
+  origin?: Statement['origin']
+}
 
 /** What a notification of the App Store says of a transaction and of the renewal of its lineage. */
-export function appReport(lineage: string, told: Told[], rest: Partial<StoreReport> = {}): StoreReport {
-  const statements = told.flatMap(({ at, transaction, said, renewal, origin = 'push' }): Statement[] => {
+export function appReport(lineage: string, transactions: StatedTransaction[], rest: Partial<StoreReport> = {}): StoreReport {
+  const statements = transactions.flatMap(({ at, transaction, reported, renewal, origin = 'push' }): Statement[] => {
     const stated = { statedAt: ms(at), origin, subject: transaction }
     const ids = { transaction, originalTransaction: lineage, token: null, order: null, subscription: null, storeType: null }
     return [
-      ...(said ? [{ ...stated, kind: 'period' as const, ids, said }] : []),
-      ...(renewal ? [{ ...stated, kind: 'renewal' as const, said: renewal }] : []),
+      ...(reported ? [{ ...stated, kind: 'period' as const, ids, reported }] : []),
+      ...(renewal ? [{ ...stated, kind: 'renewal' as const, reported: renewal }] : []),
     ]
   })
   return { platform: 'app_store', lineage, aliases: [], accountId: null, statements, notices: [], isWhole: false, ...rest }
 }
 
 /** A report about one purchase token of Google Play, with an order per period. */
-export function playReport(token: string, orders: { order: string; said: PeriodSaid }[], rest: Partial<StoreReport> = {}): StoreReport {
+export function playReport(
+  token: string,
+  orders: { order: string; reported: ReportedPeriod }[],
+  rest: Partial<StoreReport> = {},
+): StoreReport {
   const ids = { transaction: null, originalTransaction: null, token, subscription: null, storeType: null }
   const statements = orders.map(
-    ({ order, said }): Statement => ({ kind: 'period', statedAt: Date.now(), origin: 'api', subject: order, ids: { ...ids, order }, said }),
+    ({ order, reported }): Statement => ({
+      kind: 'period',
+      statedAt: Date.now(),
+      origin: 'api',
+      subject: order,
+      ids: { ...ids, order },
+      reported,
+    }),
   )
   return { platform: 'play_store', lineage: token, aliases: [], accountId: null, statements, notices: [], isWhole: true, ...rest }
 }

@@ -11,7 +11,7 @@ const USER: Origin = { ...PLACE, no: 1, id: 'u', created: at(0), platform: null,
 
 test('auto-renew that is switched off and on again counts as off meanwhile', async () => {
   const lineage = lineageInMemory({ isConnected: true })
-  for (const said of STORIES.find(({ name }) => name === 'off, on, renew')!.notifications) lineage.record(said, at(34))
+  for (const statements of STORIES.find(({ name }) => name === 'off, on, renew')!.notifications) lineage.record(statements, at(34))
   const [subscription] = subscriptionsOf([...lineage.purchases.values()], [])
   const changes = await changesOf(subscription!, { media: null, campaign: null }, ({ purchase }) => sourceOfPurchase(purchase!, USER))
   const time = (second: number) => new Date(second * 1000).toISOString().replace('.000', '')

@@ -20,8 +20,8 @@ const DETECTED = new Set([
 ])
 
 /** What was told, without what depends on when it was detected; refunds by their sum. */
-function shown(told: Emission[]): string[] {
-  const events = told.filter(({ slug }) => slug !== 'trial_still_active')
+function shown(emitted: Emission[]): string[] {
+  const events = emitted.filter(({ slug }) => slug !== 'trial_still_active')
   const sums = new Map<string, string>()
   for (const { slug, purchase, amount } of events)
     if (AMOUNTS.has(slug)) sums.set(`${slug} ${purchase.id}`, plus(sums.get(`${slug} ${purchase.id}`) ?? '0', amount!))
@@ -33,27 +33,27 @@ function shown(told: Emission[]): string[] {
 }
 
 /** Notifications that arrive within minutes, long after they were made, then 73 hours of silence. */
-function toldOf(notifications: Story['notifications'], isConnected = true): Emission[] {
+function emittedOf(notifications: Story['notifications'], isConnected = true): Emission[] {
   const lineage = lineageInMemory({ isConnected })
   const now = at(200)
-  for (const [i, said] of notifications.entries()) lineage.record(said, now + i * 60_000)
+  for (const [i, statements] of notifications.entries()) lineage.record(statements, now + i * 60_000)
   lineage.tell(now + 73 * HOUR)
   lineage.tell(now + 200 * 24 * HOUR)
-  return lineage.told
+  return lineage.emitted
 }
 
 describe('the events of a lineage whose store is connected', () => {
   for (const { name, notifications } of STORIES)
     test(`are the same in every order: ${name}`, () => {
-      const expected = shown(toldOf(notifications))
+      const expected = shown(emittedOf(notifications))
       for (const order of permutations(notifications)) {
-        const told = toldOf([...order, order[0]!])
-        expect(shown(told)).toEqual(expected)
-        expect(new Set(told.map(({ id }) => id)).size).toBe(told.length)
+        const emitted = emittedOf([...order, order[0]!])
+        expect(shown(emitted)).toEqual(expected)
+        expect(new Set(emitted.map(({ id }) => id)).size).toBe(emitted.length)
       }
     })
 
-  const slugs = (name: string) => toldOf(STORIES.find(story => story.name === name)!.notifications).map(({ slug }) => slug)
+  const slugs = (name: string) => emittedOf(STORIES.find(story => story.name === name)!.notifications).map(({ slug }) => slug)
 
   test('are those of the catalogue', () => {
     expect(slugs('trial, convert, cancel, resubscribe').sort()).toEqual([
@@ -85,13 +85,13 @@ describe('the events of a lineage whose store is connected', () => {
   })
 
   test('a pause and its end are told once, a planned product and its withdrawal with both products', () => {
-    const told = toldOf(STORIES.find(({ name }) => name === 'pause, resume')!.notifications)
-    expect(told.filter(({ slug }) => /paused|resumed/.test(slug)).map(({ id }) => id)).toEqual([
+    const emitted = emittedOf(STORIES.find(({ name }) => name === 'pause, resume')!.notifications)
+    expect(emitted.filter(({ slug }) => /paused|resumed/.test(slug)).map(({ id }) => id)).toEqual([
       '1:subscription_paused:1',
       '1:subscription_resumed:1',
     ])
     const planned = (name: string) =>
-      toldOf(STORIES.find(story => story.name.startsWith(name))!.notifications)
+      emittedOf(STORIES.find(story => story.name.startsWith(name))!.notifications)
         .filter(({ slug }) => slug.startsWith('product_change'))
         .map(({ slug, oldProduct, newProduct }) => [slug, oldProduct, newProduct])
     expect(planned('an upgrade')).toEqual([
@@ -103,12 +103,12 @@ describe('the events of a lineage whose store is connected', () => {
   })
 
   test('a paused subscription that ends is not resumed', () => {
-    const told = toldOf([
+    const emitted = emittedOf([
       [period(0, 't1', paid(0, 30, { isRenewal: false })), renewal(0, 't1', { autoRenews: true })],
       [renewal(30, '', { isPaused: true })],
       [renewal(50, '', { autoRenews: false, isPaused: null, gaveUp: true })],
     ])
-    expect(told.map(({ slug }) => slug)).toEqual([
+    expect(emitted.map(({ slug }) => slug)).toEqual([
       'subscription_started',
       'subscription_paused',
       'subscription_canceled',
@@ -117,18 +117,20 @@ describe('the events of a lineage whose store is connected', () => {
   })
 
   test('an upgrade tells the unused part of the old price, a downgrade nothing', () => {
-    const told = toldOf(STORIES.find(({ name }) => name.startsWith('an upgrade'))!.notifications)
-    expect(told.filter(({ told }) => told === 'level' || told === 'changed').map(({ slug, amount }) => [slug, amount])).toEqual([
+    const emitted = emittedOf(STORIES.find(({ name }) => name.startsWith('an upgrade'))!.notifications)
+    expect(
+      emitted.filter(({ emittedAs }) => emittedAs === 'level' || emittedAs === 'changed').map(({ slug, amount }) => [slug, amount]),
+    ).toEqual([
       ['subscription_product_changed', undefined],
       ['subscription_upgraded', '6.66'],
     ])
-    const down = toldOf(STORIES.find(({ name }) => name.startsWith('a downgrade'))!.notifications)
+    const down = emittedOf(STORIES.find(({ name }) => name.startsWith('a downgrade'))!.notifications)
     expect(down.map(({ slug }) => slug)).toContain('subscription_downgraded')
   })
 
   test('refunds and what is taken back of them are told with their sums', () => {
-    const told = toldOf(STORIES.find(({ name }) => name.startsWith('a partial'))!.notifications)
-    expect(told.filter(({ amount, slug }) => amount && AMOUNTS.has(slug)).map(({ slug, amount, id }) => [slug, amount, id])).toEqual([
+    const emitted = emittedOf(STORIES.find(({ name }) => name.startsWith('a partial'))!.notifications)
+    expect(emitted.filter(({ amount, slug }) => amount && AMOUNTS.has(slug)).map(({ slug, amount, id }) => [slug, amount, id])).toEqual([
       ['subscription_refunded', '3.99', '1:refunded:1'],
       ['subscription_refunded', '6.00', '1:refunded:2'],
       ['refund_reversed', '9.99', '1:refund_reversed:1'],
@@ -139,7 +141,7 @@ describe('the events of a lineage whose store is connected', () => {
 
 describe('what waits for a connected store', () => {
   const [first, second] = STORIES.find(({ name }) => name === 'renew, retry, grace, recover')!.notifications
-  const slugs = ({ told }: ReturnType<typeof lineageInMemory>) => told.map(({ slug }) => slug)
+  const slugs = ({ emitted }: ReturnType<typeof lineageInMemory>) => emitted.map(({ slug }) => slug)
 
   test('a begin before which a period may be missing waits for it, at most 72 hours', () => {
     const lineage = lineageInMemory({ isConnected: true })
@@ -171,7 +173,7 @@ describe('what waits for a connected store', () => {
     lineage.record(failed!, at(30))
     lineage.record(gaveUp!, at(90))
     expect(slugs(lineage).slice(-2)).toEqual(['subscription_billing_retry_entered', 'subscription_expired'])
-    expect(lineage.told.at(-1)).toMatchObject({ reason: 'billing_error', at: iso(90) })
+    expect(lineage.emitted.at(-1)).toMatchObject({ reason: 'billing_error', at: iso(90) })
   })
 
   test('a renewal of Google after a gap waits for the words that explain it, at most ten minutes', () => {
@@ -184,14 +186,14 @@ describe('what waits for a connected store', () => {
       [renewal(12, '', { autoRenews: true })],
       [period(30, '', { retrySince: iso(30) })],
     ]
-    const lineageWith = (said: typeof words) => {
+    const lineageWith = (statements: typeof words) => {
       const lineage = lineageInMemory({ isConnected: true, platform: 'play_store', wholeUntil: at(100) })
       lineage.record([order('t1', 'GPA.1', 0), order('t2', 'GPA.1..0', 33)], at(100))
-      for (const [i, word] of said.entries()) lineage.record(word, at(100) + (i + 1) * 1000)
+      for (const [i, word] of statements.entries()) lineage.record(word, at(100) + (i + 1) * 1000)
       return lineage
     }
-    for (const said of permutations(words)) {
-      const lineage = lineageWith(said)
+    for (const statements of permutations(words)) {
+      const lineage = lineageWith(statements)
       lineage.tell(at(100) + 11 * 60_000)
       expect(slugs(lineage)).toContain('subscription_renewed')
       expect(slugs(lineage).filter(slug => slug === 'subscription_expired')).toHaveLength(1)

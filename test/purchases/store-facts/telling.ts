@@ -20,23 +20,23 @@ type LineageOptions = { isConnected: boolean; platform?: Store; wholeUntil?: num
 export function lineageInMemory({ isConnected, platform = 'app_store', wholeUntil = null }: LineageOptions) {
   const statements = new Map<string, Tied>()
   const purchases = new Map<string, PurchaseRow>()
-  const told: Emission[] = []
+  const emitted: Emission[] = []
 
-  function tell(now: number, notices: NoticeRow[] = []): void {
+  function emitPending(now: number, notices: NoticeRow[] = []): void {
     const rows = [...purchases.values()].sort((a, b) => (a.purchased_at < b.purchased_at ? -1 : 1))
     const events = withoutPauses(pendingInSteps(rows, subscriptionsOf(rows, []), notices, now))
     for (const event of events) {
-      event.purchase.emitted.push(event.told)
-      if (event.refundTold !== undefined) event.purchase.refund_told = event.refundTold
-      if (event.takenBackTold !== undefined) event.purchase.taken_back_told = event.takenBackTold
-      if (event.creditTold !== undefined) event.purchase.credit_told = event.creditTold
-      if (!event.isPosted) told.push(event)
+      event.purchase.emitted.push(event.emittedAs)
+      if (event.refundReported !== undefined) event.purchase.refund_told = event.refundReported
+      if (event.takenBackReported !== undefined) event.purchase.taken_back_told = event.takenBackReported
+      if (event.creditReported !== undefined) event.purchase.credit_told = event.creditReported
+      if (!event.isPosted) emitted.push(event)
     }
   }
 
   /** Records statements of one notification at a time, as `recordReports` does, and tells what is due. */
-  function record(said: Statement[], now: number): void {
-    for (const statement of said.map(tied))
+  function record(recorded: Statement[], now: number): void {
+    for (const statement of recorded.map(tied))
       statements.set(`${statement.kind}|${statement.subject}|${statement.statedAt}|${statement.tie}`, statement)
     const all = [...statements.values()]
     const periods = all.filter((one): one is Tied<PeriodStatement> => one.kind === 'period')
@@ -87,8 +87,8 @@ export function lineageInMemory({ isConnected, platform = 'app_store', wholeUnti
       })
     }
     for (const [subject, row] of purchases) purchases.set(subject, { ...row, ...lineage })
-    tell(now)
+    emitPending(now)
   }
 
-  return { record, tell, told, purchases }
+  return { record, emitPending, emitted, purchases }
 }

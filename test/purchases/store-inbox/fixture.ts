@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { startApi, type TestApi, type TestProjectKeys } from '../../harness/api.ts'
-import { admitSigned, type Said, said, signed } from '../../harness/signed-store.ts'
+import { admitSigned, type SignedContent, signed, signedContent } from '../../harness/signed-store.ts'
 import { inboxOf } from '../../harness/store-inbox.ts'
 
 export const SECRET = 'the secret that the store signs with'
@@ -57,8 +57,8 @@ export async function startReceiving(limitMs?: number) {
     configure,
     configureApple: () => configure('apple', { bundle_id: 'org.example', shared_secret: SECRET }),
     send,
-    push(given: Partial<Said> = {}, { secret = SECRET, headers, ...sent }: Sent & { secret?: string } = {}) {
-      const body = JSON.stringify(said(given))
+    push(given: Partial<SignedContent> = {}, { secret = SECRET, headers, ...sent }: Sent & { secret?: string } = {}) {
+      const body = JSON.stringify(signedContent(given))
       return send(body, { ...sent, headers: { ...signed(body, secret), ...headers } })
     },
     stored,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Said, said, signed } from '../../harness/signed-store.ts'
+import { type SignedContent, signed, signedContent } from '../../harness/signed-store.ts'
 import { inboxOf } from '../../harness/store-inbox.ts'
 import { type Receiving, SECRET, startReceiving } from './fixture.ts'
 
@@ -13,7 +13,7 @@ beforeEach(() => at.begin())
 describe('200', () => {
   test('comes after the notification is recorded, with the bytes as they came, without a key and without the rate limit', async () => {
     await at.configureApple()
-    const body = JSON.stringify(said({ id: 'n1', environment: 'sandbox' })).replace('{', '{ \n\t')
+    const body = JSON.stringify(signedContent({ id: 'n1', environment: 'sandbox' })).replace('{', '{ \n\t')
     const reply = await at.send(body, {
       headers: { ...signed(body, SECRET), 'content-type': 'text/odd; charset=x', 'x-request-id': 'from-the-store' },
     })
@@ -48,7 +48,7 @@ describe('200', () => {
 
   test('comes for a body of 1 MiB', async () => {
     await at.configureApple()
-    const spare = 1024 * 1024 - JSON.stringify(said({ padding: '' })).length
+    const spare = 1024 * 1024 - JSON.stringify(signedContent({ padding: '' })).length
     expect((await at.push({ padding: 'x'.repeat(spare) })).status).toBe(200)
     const [row] = await inboxOf(at.api.pool, at.project().id)
     expect(row!.body.length).toBe(1024 * 1024)
@@ -63,7 +63,7 @@ describe('200', () => {
 
   test('of 200 at the same time, repeats among them, each is recorded once', async () => {
     await at.configureApple()
-    const bodies = Array.from({ length: 120 }, (_, n) => JSON.stringify(said({ id: `n${n}`, lane: `lane-${n % 10}` })))
+    const bodies = Array.from({ length: 120 }, (_, n) => JSON.stringify(signedContent({ id: `n${n}`, lane: `lane-${n % 10}` })))
     const sent = Array.from({ length: 200 }, (_, n) => bodies[(n * 7) % 120]!)
     const replies = await Promise.all(sent.map(body => at.send(body, { headers: signed(body, SECRET) })))
     expect(new Set(replies.map(reply => reply.status))).toEqual(new Set([200]))
@@ -91,7 +91,7 @@ describe('400', () => {
     expect((await at.push({}, { headers: { 'content-encoding': 'identity' } })).status).toBe(200)
   })
 
-  test.each<Partial<Said>>([
+  test.each<Partial<SignedContent>>([
     { id: '' },
     { id: 'x'.repeat(256) },
     { id: 'a\0b' },
@@ -109,7 +109,7 @@ describe('400', () => {
 test('401 is for a signature that does not hold', async () => {
   await at.configureApple()
   await at.expectRefusal(await at.push({}, { secret: 'another secret' }), 401, 'control_unauthorized')
-  const body = JSON.stringify(said())
+  const body = JSON.stringify(signedContent())
   await at.expectRefusal(await at.send(`${body} `, { headers: signed(body, SECRET) }), 401, 'control_unauthorized')
   await at.expectRefusal(await at.send(body), 401, 'control_unauthorized')
 })

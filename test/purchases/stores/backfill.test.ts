@@ -34,11 +34,13 @@ beforeEach(async () => {
 })
 
 const backfill = (platform: 'apple' | 'google' | 'stripe', { fromMs = null as number | null, of = sweeps } = {}) => {
-  const told: BackfillProgress[] = []
+  const progress: BackfillProgress[] = []
   const { pool, secrets } = stores.api
   const signal = new AbortController().signal
-  const done = backfillStore({ pool, secrets, sweeps: of }, { project: stores.project.id, platform, fromMs, signal }, one => told.push(one))
-  return done.then(result => ({ result, told }))
+  const done = backfillStore({ pool, secrets, sweeps: of }, { project: stores.project.id, platform, fromMs, signal }, one =>
+    progress.push(one),
+  )
+  return done.then(result => ({ result, progress }))
 }
 const purchases = async () =>
   (
@@ -59,9 +61,9 @@ test('the App Store: known lineages are asked about, and the whole history is re
   await stores.settled()
   known.renew(Date.now() - MONTH_MS)
   attempted(appleSubscription(stores.chain).subscribe(Date.now() - 100 * DAY))
-  const { result, told } = await backfill('apple')
+  const { result, progress } = await backfill('apple')
   expect(result).toEqual({ is: 'done', lanes: 1, notifications: 1 })
-  expect(told.at(-1)).toEqual({ environment: 'sandbox', phase: 'done', lanes: 0, notifications: 0 })
+  expect(progress.at(-1)).toEqual({ environment: 'sandbox', phase: 'done', lanes: 0, notifications: 0 })
   await stores.settled()
   expect(await purchases()).toHaveLength(3)
   const [production, sandbox] = [ranges('production'), ranges('sandbox')]

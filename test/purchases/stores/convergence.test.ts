@@ -22,7 +22,7 @@ afterAll(() => stores.stop())
 beforeEach(() => stores.begin())
 
 /** The caller's own words are the weakest: what the store says counts. */
-const saidByCaller = (begin: number) => ({
+const reportedByCaller = (begin: number) => ({
   currency: 'EUR',
   price: '19.99',
   purchased_at: new Date(begin).toISOString(),
@@ -83,7 +83,7 @@ test(
       ]
       const data = { purchase_token: names.token, product_id: 'pro', base_plan_id: 'monthly', order_id: names.order }
       for (const step of steps) {
-        if (step === null) await claim(id, { play_store_data: data, ...saidByCaller(begin) })
+        if (step === null) await claim(id, { play_store_data: data, ...reportedByCaller(begin) })
         else expect(await stores.pushGoogle(pushes[step]!.body)).toBe(200)
       }
       users.push(id)
@@ -120,7 +120,7 @@ test(
       ]
       const data = { purchase_token: names.token, product_id: 'max', base_plan_id: 'monthly', order_id: names.order }
       for (const step of steps) {
-        if (step === null) await claim(id, { play_store_data: data, ...saidByCaller(at) })
+        if (step === null) await claim(id, { play_store_data: data, ...reportedByCaller(at) })
         else expect(await stores.pushGoogle(pushes[step]!.body)).toBe(200)
       }
       users.push(id)
@@ -159,7 +159,7 @@ test(
       ]
       for (const step of steps) {
         const stripe_store_data = { subscription_id: `sub_${n}`, product_id: 'prod_pro' }
-        if (step === null) await claim(id, { stripe_store_data, ...saidByCaller(begin) })
+        if (step === null) await claim(id, { stripe_store_data, ...reportedByCaller(begin) })
         else expect(await stores.pushStripe(pushes[step]!.body)).toBe(200)
       }
       users.push(id)
@@ -194,7 +194,7 @@ test(
       const transaction_id = first!.body && story.latest().id
       const data = { transaction_id, product_id: 'pro', type: 'subscription', subscription_id: story.id }
       for (const step of steps) {
-        if (step === null) await claim(id, { paddle_store_data: data, ...saidByCaller(begin) })
+        if (step === null) await claim(id, { paddle_store_data: data, ...reportedByCaller(begin) })
         else expect(await stores.pushPaddle(pushes[step]!.body)).toBe(200)
       }
       users.push(id)

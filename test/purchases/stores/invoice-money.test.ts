@@ -30,7 +30,7 @@ type Invoiced = {
   renew: () => number
   refund: (at: number, share: number) => number
   /** Tells the service of the subscription, whose whole history it asks for then. */
-  tell: () => Promise<number>
+  sendPush: () => Promise<number>
 }
 type Begin = (at: number, plan: PlanName, user: string) => Promise<Invoiced>
 
@@ -68,7 +68,7 @@ const stripe: Begin = async (at, plan, userId) => {
       if (amount > 0) story.refund(at, amount)
       return -amount
     },
-    tell: () => stores.pushStripe(story.updated(Date.now()).body),
+    sendPush: () => stores.pushStripe(story.updated(Date.now()).body),
   }
 }
 
@@ -100,7 +100,7 @@ const paddle: Begin = async (at, plan, accountId) => {
       if (amount > 0) story.refund(at, String(amount))
       return -amount
     },
-    tell: () => stores.pushPaddle(push!.body),
+    sendPush: () => stores.pushPaddle(push!.body),
   }
 }
 
@@ -133,7 +133,7 @@ async function play(begin: Begin, startedAgo: number, first: PlanName, steps: St
     }
   }
   while (one.endsAt() < Date.now()) paid += one.renew()
-  expect(await one.tell()).toBe(200)
+  expect(await one.sendPush()).toBe(200)
   await stores.settled()
   return { user: id, paid, active }
 }
@@ -157,16 +157,16 @@ async function totals(code: string): Promise<Record<string, number>> {
 async function sums(user: string) {
   // Whoever reads a customer has it counted first.
   await stores.good('GET', `/v4/customers/${user}`)
-  const { rows } = await stores.api.pool.query<{ told: number; net: number }>(
-    `select coalesce(sum(e.price), 0)::float8 as told, u.net_payments_usd::float8 as net from users u
+  const { rows } = await stores.api.pool.query<{ refunded: number; net: number }>(
+    `select coalesce(sum(e.price), 0)::float8 as refunded, u.net_payments_usd::float8 as net from users u
      join events e on e.environment = u.environment and e.user_id = u.id where u.environment = $1 and u.id = $2 group by u.net_payments_usd`,
     [stores.project.production, user],
   )
-  const { told, net } = rows[0]!
+  const { refunded, net } = rows[0]!
   const sales = await totals('sales')
   const cents = (units: number) => Math.round(units * 100)
   return {
-    log: cents(told),
+    log: cents(refunded),
     sales: cents(sales['Sales after refunds']!),
     refunds: cents(sales.Refunds!),
     net: cents(net),
@@ -209,7 +209,7 @@ test('at the App Store, which signs no amount: what an upgrade leaves unused is 
 
 describe('a month that a coupon makes free', () => {
   /** A month paid, a free one that goes on now. What the log and the charts make of it. */
-  async function told(user: string) {
+  async function eventCount(user: string) {
     await stores.settled()
     const names = await stores.events()
     const { log, sales, net } = await sums(user)
@@ -236,7 +236,7 @@ describe('a month that a coupon makes free', () => {
       lines: { ...lines, data: lines.data.map(line => ({ ...line, discount_amounts: [{ amount: 1000, discount: 'di_1' }] })) },
     })
     expect(await stores.pushStripe(story.pay(Date.now() - 10 * DAY).body)).toBe(200)
-    expect(await told(userId)).toEqual(expected)
+    expect(await eventCount(userId)).toEqual(expected)
   })
 
   test('is a renewal of 0 at Paddle, and no trial', async () => {
@@ -247,7 +247,7 @@ describe('a month that a coupon makes free', () => {
     const [push] = story.renew()
     for (const line of story.latest().details!.line_items!) line.totals = { total: '0', discount: '1000' }
     expect(await stores.pushPaddle(push!.body)).toBe(200)
-    expect(await told(accountId)).toEqual(expected)
+    expect(await eventCount(accountId)).toEqual(expected)
   })
 })
 

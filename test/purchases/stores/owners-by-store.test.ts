@@ -137,7 +137,7 @@ describe('tokens of Google Play that turn out to be one lineage', () => {
     stores.google.date = null
     for (const one of pushes) await push(one)
     await quietHour(id, 'subscription_expired')
-    const told = await owners.namesOf(id)
+    const names = await owners.namesOf(id)
     const refunded = older.refund(Date.now())
     stores.google.date = new Date(Date.now() + 4000).toUTCString()
     await push(refunded)
@@ -145,7 +145,7 @@ describe('tokens of Google Play that turn out to be one lineage', () => {
       ['9.99', false],
       [null, true],
     ])
-    expect((await owners.namesOf(id)).sort()).toEqual([...told, 'subscription_refunded'].sort())
+    expect((await owners.namesOf(id)).sort()).toEqual([...names, 'subscription_refunded'].sort())
   })
 
   test('with two owners they stay apart, and the operator is told', async () => {

@@ -51,7 +51,7 @@ describe('an account that nobody has when Apple names it', () => {
     // The renewal proves it, though no notification has said it.
     { name: 'subscription_uncanceled', at: null },
   ]
-  const toldOf = async (user: string) =>
+  const emittedOf = async (user: string) =>
     (await owners.eventsOf(user))
       .map(({ name, happened_at }) => ({ name, at: name.endsWith('canceled') ? null : iso(Date.parse(happened_at)) }))
       .sort((a, b) => a.name.localeCompare(b.name))
@@ -62,11 +62,11 @@ describe('an account that nobody has when Apple names it', () => {
     await stores.good('POST', `/v4/users/${id}/purchases`, {
       app_store_data: { signed_transaction: subscription.signedTransaction(Date.now()) },
     })
-    expect(await toldOf(id)).toEqual(expected(begin))
+    expect(await emittedOf(id)).toEqual(expected(begin))
     expect(await owners.hasAccess(id)).toBe(true)
     await stores.pushApple(subscription.posted('DID_RENEW', null, begin + MONTH_MS + 1))
     await stores.settled()
-    expect(await toldOf(id)).toEqual(expected(begin))
+    expect(await emittedOf(id)).toEqual(expected(begin))
   })
 
   const post = (path: string, body: object, key = stores.project.secret) => stores.good('POST', path, body, key)
@@ -87,8 +87,8 @@ describe('an account that nobody has when Apple names it', () => {
     const [owner, ...others] = await owners.ownersOf()
     expect([typeof owner, others]).toEqual(['string', []])
     expect(await owners.hasAccess(owner!)).toBe(true)
-    const told = async () => (await toldOf(owner!)).filter(({ name }) => name !== 'opened')
-    expect(await told()).toEqual(expected(begin))
+    const emittedEvents = async () => (await emittedOf(owner!)).filter(({ name }) => name !== 'opened')
+    expect(await emittedEvents()).toEqual(expected(begin))
     // What is older than 72 hours starts no automation and goes to no integration.
     const { rows } = await stores.api.pool.query<{ triggers: boolean }>(
       `select triggers from events where user_id = $1 and name <> 'opened' order by name`,
@@ -97,7 +97,7 @@ describe('an account that nobody has when Apple names it', () => {
     expect(rows.map(({ triggers }) => triggers)).toEqual([false, true, false, false])
     await stores.pushApple(subscription.posted('DID_RENEW', null, begin + MONTH_MS + 1))
     await stores.settled()
-    expect(await told()).toEqual(expected(begin))
+    expect(await emittedEvents()).toEqual(expected(begin))
   })
 
   test('another environment’s user of the same name gets nothing', async () => {
@@ -121,7 +121,7 @@ describe('an account that nobody has when Apple names it', () => {
       transaction(stores.api.pool, tx => recordReports(tx, stores.project.production, [report], { isConnected: true, attachTo }))
     expect((await attach(ann.id))[0]!.owner).toBe(ann.id)
     expect((await attach(ben.id))[0]!.owner).toBe(ann.id)
-    expect(await toldOf(ann.id)).toEqual(expected(begin))
-    expect(await toldOf(ben.id)).toEqual([])
+    expect(await emittedOf(ann.id)).toEqual(expected(begin))
+    expect(await emittedOf(ben.id)).toEqual([])
   })
 })

@@ -89,8 +89,8 @@ test('a subscription that had been cancelled goes on with the new token: its end
   expect(before).toEqual(['subscription_started', 'subscription_canceled', 'subscription_uncanceled'])
   await push(pushed)
   // The renewal is of the moment of the replacement, before or after the second in which Google was asked about the old token.
-  const told = (await state()).events.filter(name => !before.includes(name))
-  expect(told).toEqual(['subscription_renewed', 'subscription_product_changed', 'subscription_upgraded'])
+  const emitted = (await state()).events.filter(name => !before.includes(name))
+  expect(emitted).toEqual(['subscription_renewed', 'subscription_product_changed', 'subscription_upgraded'])
 })
 
 test('a REVOKED push of the old token does not end the period of the new one', async () => {

@@ -121,9 +121,9 @@ describe('Google Play', () => {
 
   test('a subscription whose end nobody says gives no access', async () => {
     await stores.connectGoogle()
-    const told = story()
-    const push = told.subscribe(now)
-    for (const line of told.answer().lineItems!) delete line.expiryTime
+    const subscription = story()
+    const push = subscription.subscribe(now)
+    for (const line of subscription.answer().lineItems!) delete line.expiryTime
     for (const order of stores.google.orders.values())
       for (const line of order.lineItems!) delete line.subscriptionDetails!.servicePeriodEndTime
     expect(await stores.pushGoogle(push.body)).toBe(200)

@@ -66,7 +66,7 @@ async function nextStep(): Promise<number> {
   return now
 }
 
-async function told(...pushes: (() => Promise<number[]>)[]): Promise<void> {
+async function postAll(...pushes: (() => Promise<number[]>)[]): Promise<void> {
   for (const push of pushes) expect(new Set(await push())).toEqual(new Set([200]))
   await stores.settled()
 }
@@ -125,20 +125,20 @@ describe.each(WALKED_STORES.map((store): [string, WalkedStore] => [store.platfor
     const walk = store.begin(stores, user)
     const times = walkTimes(now)
     // The service was away for two months: what the store could not deliver arrives in one go.
-    await told(walk.subscribe(times.subscribe), walk.renew(times.renew), walk.fail(times.fail))
+    await postAll(walk.subscribe(times.subscribe), walk.renew(times.renew), walk.fail(times.fail))
     expect(await purchases()).toEqual([PAID, PAID])
     expect(await stores.events()).toEqual(EVENTS.slice(0, 3))
     expect(await hasAccess()).toBe(store.hasGrace)
 
-    await told(walk.recover(await nextStep()))
+    await postAll(walk.recover(await nextStep()))
     expect(await purchases()).toEqual([PAID, PAID, PAID])
     expect(await hasAccess()).toBe(true)
 
-    await told(walk.cancel(await nextStep()))
+    await postAll(walk.cancel(await nextStep()))
     expect(await purchases()).toEqual([PAID, PAID, { ...PAID, renews: false }])
     expect(await hasAccess()).toBe(true)
 
-    await told(walk.refund(await nextStep()))
+    await postAll(walk.refund(await nextStep()))
     await expectWholeStory()
   })
 
@@ -169,7 +169,7 @@ describe.each(WALKED_STORES.map((store): [string, WalkedStore] => [store.platfor
   test('all pushes but the first lost: the check of the lane finds the rest', async () => {
     await store.connect(stores)
     const walk = store.begin(stores, user)
-    await told(walk.subscribe(now - 60_000))
+    await postAll(walk.subscribe(now - 60_000))
     expect(await hasAccess()).toBe(true)
     await walk.cancel(await nextStep())
     await walk.refund(await nextStep())
@@ -189,8 +189,8 @@ describe.each(WALKED_STORES.map((store): [string, WalkedStore] => [store.platfor
     const walk = store.begin(stores, user)
     await happens(walk)
     await store.connect(stores)
-    const { code, out: said } = await commands.run('backfill', stores.project.id, platform)
-    expect(said).toContain('The workers ask')
+    const { code, out: printed } = await commands.run('backfill', stores.project.id, platform)
+    expect(printed).toContain('The workers ask')
     expect(code).toBe(0)
     await until('the refund is known', async () => (await purchases()).some(({ refunded }) => refunded) || undefined, 10_000)
     await expectWholeStory(store)
@@ -199,8 +199,8 @@ describe.each(WALKED_STORES.map((store): [string, WalkedStore] => [store.platfor
   test('credentials that the store refuses are found by the check, with what to do', async () => {
     await store.connect(stores)
     store.refuse(stores)
-    const { code, out: said } = await commands.run('check', stores.project.id)
+    const { code, out: printed } = await commands.run('check', stores.project.id)
     expect(code).toBe(1)
-    expect(said).toMatch(/^ {2}wrong {2}.* \(http_40[13]\): .+/m)
+    expect(printed).toMatch(/^ {2}wrong {2}.* \(http_40[13]\): .+/m)
   })
 })

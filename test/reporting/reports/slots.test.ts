@@ -84,10 +84,10 @@ test.each(sampled(TRANSITIONS))(
     }
     for (let i = 1; i < runs.length; i++) expect(runs[i].window_from).toBe(runs[i - 1].slot)
     // Each delivered once; each event in one file, whose lines are as many as was told.
-    const told = sink.arrived.slice(from)
-    expect(told.map(({ body }) => body.run_id)).toEqual(runs.map(run => run.id))
-    const files = await Promise.all(told.map(({ body }) => idsIn(body)))
-    expect(files.map(ids => ids.length)).toEqual(told.map(({ body }) => body.rows))
+    const received = sink.arrived.slice(from)
+    expect(received.map(({ body }) => body.run_id)).toEqual(runs.map(run => run.id))
+    const files = await Promise.all(received.map(({ body }) => idsIn(body)))
+    expect(files.map(ids => ids.length)).toEqual(received.map(({ body }) => body.rows))
     expect(files.flat().sort()).toEqual([...posted].sort())
     expect((await box.good('GET', report.url)).runs).toBe(runs.length)
   },

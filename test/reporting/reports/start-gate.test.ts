@@ -15,21 +15,21 @@ function gate() {
 test('whoever waits for the starts goes on when the last of them has ended, well or not', async () => {
   const starts = startGate(NEVER)
   const [one, other] = [gate(), gate()]
-  const told: string[] = []
+  const order: string[] = []
   const first = starts.during(() => one.passed)
   const second = starts
     .during(async () => {
       await other.passed
       throw new Error('refused')
     })
-    .catch(() => told.push('failed'))
-  const file = starts.over().then(() => told.push('file'))
+    .catch(() => order.push('failed'))
+  const file = starts.over().then(() => order.push('file'))
   one.open()
   await first
-  expect(told).toEqual([])
+  expect(order).toEqual([])
   other.open()
   await Promise.all([second, file])
-  expect(told.sort()).toEqual(['failed', 'file'])
+  expect(order.sort()).toEqual(['failed', 'file'])
 })
 
 test('nobody waits where nothing starts', async () => {

@@ -37,9 +37,9 @@ const idOf = (value: unknown): string | undefined => (Number.isSafeInteger(value
 
 /** Undefined: it is no answer of Apple. */
 function readAnswer(text: string): AdServicesResult | undefined {
-  const told = parsed(text)
-  if (typeof told !== 'object' || told === null) return undefined
-  const { attribution, campaignId, adGroupId, adId, creativeSetId } = told as Record<string, unknown>
+  const result = parsed(text)
+  if (typeof result !== 'object' || result === null) return undefined
+  const { attribution, campaignId, adGroupId, adId, creativeSetId } = result as Record<string, unknown>
   if (attribution === false) return { is: 'organic' }
   if (attribution !== true) return undefined
   const [campaign, ad_set, ad] = [idOf(campaignId), idOf(adGroupId), idOf(adId) ?? idOf(creativeSetId)]

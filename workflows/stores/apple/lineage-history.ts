@@ -1,8 +1,8 @@
 import { GetTransactionHistoryVersion, Status, type StatusResponse } from '@apple/app-store-server-library'
 import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
-import type { PeriodSaid, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod, Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { AppStoreApi } from './app-store-api.ts'
-import { type AppleRenewal, completeRenewal, renewalStatement, retrySaid } from './renewal-statement.ts'
+import { type AppleRenewal, completeRenewal, renewalStatement, reportedRetry } from './renewal-statement.ts'
 import type { AppleSignatures } from './signed-data.ts'
 import { UnreadableContent } from './signed-payload.ts'
 import {
@@ -65,7 +65,7 @@ const inOrder = (a: AppleTransaction, b: AppleTransaction): number =>
   a.purchaseDate - b.purchaseDate || (a.transactionId < b.transactionId ? -1 : 1)
 
 /** A change of product between two periods: what was upgraded is marked, and a renewal to another product is a downgrade. */
-function levelSaid(before: AppleTransaction | undefined, transaction: AppleTransaction): PeriodSaid {
+function reportedLevel(before: AppleTransaction | undefined, transaction: AppleTransaction): ReportedPeriod {
   if (!before || !isAutoRenewable(transaction)) return {}
   // The same period under another id.
   if (before.webOrderLineItemId !== undefined && before.webOrderLineItemId === transaction.webOrderLineItemId) return {}
@@ -75,17 +75,17 @@ function levelSaid(before: AppleTransaction | undefined, transaction: AppleTrans
 }
 
 /** What the state of the subscription says of a grace period. */
-function graceSaid(status: number | undefined, { signedDate }: AppleRenewal): PeriodSaid {
+function reportedGrace(status: number | undefined, { signedDate }: AppleRenewal): ReportedPeriod {
   if (status === Status.BILLING_GRACE_PERIOD) return { graceOverAt: null }
   return status === Status.BILLING_RETRY ? { graceOverAt: wholeSecondOf(signedDate) } : {}
 }
 
 function statementsOf(transactions: AppleTransaction[], last: LastTransaction | null): Statement[] {
-  const retry = last?.renewal ? { ...retrySaid(last.renewal), ...graceSaid(last.status, last.renewal) } : {}
+  const retry = last?.renewal ? { ...reportedRetry(last.renewal), ...reportedGrace(last.status, last.renewal) } : {}
   const lastId = last?.transaction.transactionId
   const periods = transactions.map((transaction, i) =>
     transactionStatement(transaction, 'api', {
-      ...levelSaid(transactions[i - 1], transaction),
+      ...reportedLevel(transactions[i - 1], transaction),
       ...(transaction.transactionId === lastId && retry),
     }),
   )

@@ -1,8 +1,14 @@
 import type { ResponseBodyV2DecodedPayload } from '@apple/app-store-server-library'
-import type { Notice, PeriodSaid, RenewalSaid, RenewalStatement, Statement } from '../../../domain/purchases/store-facts/statement.ts'
+import type {
+  Notice,
+  RenewalStatement,
+  ReportedPeriod,
+  ReportedRenewal,
+  Statement,
+} from '../../../domain/purchases/store-facts/statement.ts'
 import type { NotificationRead, RecordedNotification, StoreSettings } from '../store-client.ts'
 import { type AppleAddition, meaningOf, type NotificationMeaning } from './notification-meaning.ts'
-import { type AppleRenewal, completeRenewal, renewalStatement, retrySaid } from './renewal-statement.ts'
+import { type AppleRenewal, completeRenewal, renewalStatement, reportedRetry } from './renewal-statement.ts'
 import { type AppleSignatures, appleSignaturesFor, type SignatureRules } from './signed-data.ts'
 import { signedPayloadIn, statedEnvironment, UnreadableContent, unverified } from './signed-payload.ts'
 import {
@@ -27,8 +33,8 @@ type Notified = {
 }
 
 /** What the type of the notification says of the period besides. */
-function periodAdded({ meaning, subtype, signedDate, renewal }: Notified, transaction: AppleTransaction): PeriodSaid {
-  const retry = meaning.isOfLast && renewal ? retrySaid(renewal) : {}
+function periodAdded({ meaning, subtype, signedDate, renewal }: Notified, transaction: AppleTransaction): ReportedPeriod {
+  const retry = meaning.isOfLast && renewal ? reportedRetry(renewal) : {}
   switch (meaning.adds) {
     case 'recovered':
       return { ...retry, isRecovered: true, isRenewal: true, isNewBuy: false }
@@ -59,7 +65,7 @@ function periodAdded({ meaning, subtype, signedDate, renewal }: Notified, transa
 }
 
 /** What the type of the notification says of auto-renew besides: renewal info may be missing. */
-function renewalAdded({ meaning, subtype, renewal }: Notified): RenewalSaid {
+function renewalAdded({ meaning, subtype, renewal }: Notified): ReportedRenewal {
   if (meaning.adds === 'ended') return { gaveUp: true }
   return meaning.adds === 'switched' && !renewal ? { autoRenews: subtype === AUTO_RENEW_ENABLED } : {}
 }
@@ -69,7 +75,7 @@ function renewalStatements(notified: Notified): RenewalStatement[] {
   const subject = meaning.isOfLast && transaction ? transaction.transactionId : ''
   const added = renewalAdded(notified)
   if (renewal) return [renewalStatement(renewal, subject, 'push', added)]
-  return Object.keys(added).length === 0 ? [] : [{ kind: 'renewal', subject, statedAt: signedDate, origin: 'push', said: added }]
+  return Object.keys(added).length === 0 ? [] : [{ kind: 'renewal', subject, statedAt: signedDate, origin: 'push', reported: added }]
 }
 
 const EVENT_OF: Partial<Record<AppleAddition, string>> = {

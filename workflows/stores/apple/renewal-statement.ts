@@ -1,5 +1,5 @@
 import { AutoRenewStatus, type JWSRenewalInfoDecodedPayload, PriceIncreaseStatus } from '@apple/app-store-server-library'
-import type { PeriodSaid, RenewalSaid, RenewalStatement } from '../../../domain/purchases/store-facts/statement.ts'
+import type { RenewalStatement, ReportedPeriod, ReportedRenewal } from '../../../domain/purchases/store-facts/statement.ts'
 import { amountOf } from './milliunits.ts'
 import { UnreadableContent } from './signed-payload.ts'
 import { wholeSecondOf } from './transaction-statement.ts'
@@ -16,13 +16,13 @@ export function completeRenewal(renewal: JWSRenewalInfoDecodedPayload): AppleRen
 }
 
 /** A product that begins with the next renewal is, for Apple, a downgrade: upgrades begin at once. */
-function nextProductSaid({ autoRenewProductId, productId }: AppleRenewal): RenewalSaid {
+function reportedNextProduct({ autoRenewProductId, productId }: AppleRenewal): ReportedRenewal {
   if (autoRenewProductId === undefined) return {}
   const isOther = productId !== undefined && autoRenewProductId !== productId
   return { nextProduct: isOther ? autoRenewProductId : null, nextLevel: isOther ? 'downgrade' : null }
 }
 
-function priceSaid({ priceIncreaseStatus, renewalPrice }: AppleRenewal): RenewalSaid {
+function reportedPrice({ priceIncreaseStatus, renewalPrice }: AppleRenewal): ReportedRenewal {
   const isAccepted = priceIncreaseStatus === PriceIncreaseStatus.CUSTOMER_CONSENTED_OR_WAS_NOTIFIED_WITHOUT_NEEDING_CONSENT
   return {
     ...(priceIncreaseStatus !== undefined && { priceIncrease: isAccepted ? 'accepted' : 'pending' }),
@@ -40,7 +40,7 @@ const PRICE_NOT_ACCEPTED = 3
 const PRODUCT_GONE = 4
 
 /** Why the subscription has ended. */
-function causeSaid(renewal: AppleRenewal): RenewalSaid {
+function reportedCause(renewal: AppleRenewal): ReportedRenewal {
   if (!hasEnded(renewal)) return {}
   switch (renewal.expirationIntent) {
     case CUSTOMER_CANCELLED:
@@ -60,7 +60,7 @@ export function renewalStatement(
   renewal: AppleRenewal,
   subject: string,
   origin: 'push' | 'api',
-  added: RenewalSaid = {},
+  added: ReportedRenewal = {},
 ): RenewalStatement {
   const { autoRenewStatus, signedDate } = renewal
   return {
@@ -68,19 +68,19 @@ export function renewalStatement(
     subject,
     statedAt: signedDate,
     origin,
-    said: {
+    reported: {
       ...(autoRenewStatus !== undefined && { autoRenews: autoRenewStatus === AutoRenewStatus.ON }),
-      ...nextProductSaid(renewal),
-      ...priceSaid(renewal),
+      ...reportedNextProduct(renewal),
+      ...reportedPrice(renewal),
       gaveUp: hasEnded(renewal),
-      ...causeSaid(renewal),
+      ...reportedCause(renewal),
       ...added,
     },
   }
 }
 
 /** What renewal info says of the last period: since when its charge is retried, and until when access goes on meanwhile. */
-export function retrySaid({ isInBillingRetryPeriod, gracePeriodExpiresDate, signedDate }: AppleRenewal): PeriodSaid {
+export function reportedRetry({ isInBillingRetryPeriod, gracePeriodExpiresDate, signedDate }: AppleRenewal): ReportedPeriod {
   if (isInBillingRetryPeriod !== true) return {}
   return {
     retrySince: wholeSecondOf(signedDate),

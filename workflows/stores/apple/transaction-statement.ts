@@ -1,6 +1,6 @@
 import { type JWSTransactionDecodedPayload, OfferDiscountType, OfferType, RevocationType, Type } from '@apple/app-store-server-library'
 import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
-import type { PeriodSaid, PeriodStatement } from '../../../domain/purchases/store-facts/statement.ts'
+import type { PeriodStatement, ReportedPeriod } from '../../../domain/purchases/store-facts/statement.ts'
 import { countryOfStorefront } from '../../../domain/purchases/stores/storefronts.ts'
 import { amountOf, refundedShare } from './milliunits.ts'
 import { UnreadableContent } from './signed-payload.ts'
@@ -29,7 +29,7 @@ export const isAutoRenewable = ({ type, expiresDate }: JWSTransactionDecodedPayl
 
 const isFamilyShared = ({ inAppOwnershipType }: AppleTransaction) => inAppOwnershipType === 'FAMILY_SHARED'
 
-function periodTypeOf(transaction: AppleTransaction): PeriodSaid['periodType'] {
+function periodTypeOf(transaction: AppleTransaction): ReportedPeriod['periodType'] {
   if (isFamilyShared(transaction)) return 'normal'
   const { offerDiscountType: discount, offerType, price } = transaction
   // Transactions of old offers do not say which discount they have.
@@ -57,13 +57,13 @@ const isFreeOnce = (transaction: AppleTransaction): boolean =>
   !isFamilyShared(transaction)
 
 /** What is refunded or revoked. Old transactions state no price: without one, a part of it is taken as all. */
-export function refundOf(transaction: AppleTransaction, isAllBack = false): NonNullable<PeriodSaid['refund']> {
+export function refundOf(transaction: AppleTransaction, isAllBack = false): NonNullable<ReportedPeriod['refund']> {
   const { revocationDate, revocationType, revocationPercentage, price, signedDate } = transaction
   const isPart = !isAllBack && revocationType !== RevocationType.FAMILY_REVOKE && revocationPercentage !== undefined && price !== undefined
   return { at: wholeSecondOf(revocationDate ?? signedDate), amount: isPart ? refundedShare(price, revocationPercentage) : null }
 }
 
-function subscriptionSaid(transaction: AppleTransaction): PeriodSaid {
+function reportedSubscription(transaction: AppleTransaction): ReportedPeriod {
   const { expiresDate, transactionReason } = transaction
   if (expiresDate === undefined) throw new NotCredible('a signed subscription has no expiresDate')
   return {
@@ -85,7 +85,7 @@ function requireKnownType({ type }: AppleTransaction): void {
 }
 
 /** A non-renewing subscription is a one-time purchase for Apple, which knows no end of it. The project may have linked it to a subscription. */
-const oneTimeSaid = ({ type }: AppleTransaction): PeriodSaid => ({
+const reportedOneTime = ({ type }: AppleTransaction): ReportedPeriod => ({
   isSubscription: type === Type.NON_RENEWING_SUBSCRIPTION ? 'by_product' : false,
   ends: null,
   periodType: null,
@@ -96,7 +96,7 @@ const oneTimeSaid = ({ type }: AppleTransaction): PeriodSaid => ({
  * besides, by the type of a notification or by other transactions. Throws `NotCredible` for a type that is not known, and for a subscription without
  * an end.
  */
-export function transactionStatement(transaction: AppleTransaction, origin: 'push' | 'api', added: PeriodSaid = {}): PeriodStatement {
+export function transactionStatement(transaction: AppleTransaction, origin: 'push' | 'api', added: ReportedPeriod = {}): PeriodStatement {
   const { transactionId, originalTransactionId, productId, price, currency, purchaseDate, revocationDate, signedDate } = transaction
   requireKnownType(transaction)
   const { webOrderLineItemId: lineItem } = transaction
@@ -117,9 +117,9 @@ export function transactionStatement(transaction: AppleTransaction, origin: 'pus
       // Of a one-time purchase the id of the transaction is the identity.
       ...(lineItem !== undefined && isAutoRenewable(transaction) && { lineItem }),
     },
-    said: {
+    reported: {
       product: productId,
-      ...(isAutoRenewable(transaction) ? subscriptionSaid(transaction) : oneTimeSaid(transaction)),
+      ...(isAutoRenewable(transaction) ? reportedSubscription(transaction) : reportedOneTime(transaction)),
       begins: wholeSecondOf(purchaseDate),
       isFamilyShared: isShared,
       ...(currency !== undefined && { currency }),

@@ -8,10 +8,10 @@ type Claimed = { product: string | null; basePlan: string | null; order: string 
 
 /** The statement that describes a whole period, not one that states a single field of it. */
 const isPeriod = (statement: StoreReport['statements'][number]): statement is PeriodStatement =>
-  statement.kind === 'period' && statement.said.product !== undefined
+  statement.kind === 'period' && statement.reported.product !== undefined
 
-function isClaimed({ ids, said }: PeriodStatement, { product, basePlan, order }: Claimed, isForbidden: boolean): boolean {
-  if ((product !== null && said.product !== product) || (basePlan !== null && said.basePlan !== basePlan)) return false
+function isClaimed({ ids, reported }: PeriodStatement, { product, basePlan, order }: Claimed, isForbidden: boolean): boolean {
+  if ((product !== null && reported.product !== product) || (basePlan !== null && reported.basePlan !== basePlan)) return false
   // Where orders cannot be read there is one period for all of them.
   return order === null || ids.order === order || (isForbidden && ids.order === firstOrder(order))
 }
@@ -40,6 +40,6 @@ export async function confirmPlay(deps: PlayDeps, claim: ClaimToConfirm, asking:
   )
   const [latest] = periods
     .filter(({ statement }) => isClaimed(statement, claim, isForbidden))
-    .sort((a, b) => ((a.statement.said.begins ?? '') < (b.statement.said.begins ?? '') ? 1 : -1))
+    .sort((a, b) => ((a.statement.reported.begins ?? '') < (b.statement.reported.begins ?? '') ? 1 : -1))
   return latest ? { ...answer, lineage: latest.lineage, subject: latest.statement.subject } : { is: 'unknown' }
 }

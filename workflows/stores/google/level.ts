@@ -1,5 +1,5 @@
 import { scaled } from '../../../domain/kernel/decimal.ts'
-import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod } from '../../../domain/purchases/store-facts/statement.ts'
 import type { ChargedLine } from './order-lines.ts'
 import type { OwnedLine } from './subscription-chain.ts'
 import { priceOf } from './values.ts'
@@ -18,7 +18,7 @@ function rateOf({ order, line }: ChargedLine): { currency: string; nanos: bigint
  * Whether a period is of a higher or lower level than the one that it replaces, where Google says that a plan was changed. Google has no levels:
  * the price per day decides. Google allows a prorated charge for upgrades only, and its price is not that of the plan.
  */
-export function levelOf(owned: OwnedLine, charged: ChargedLine, lines: ChargedLine[]): PeriodSaid['level'] {
+export function levelOf(owned: OwnedLine, charged: ChargedLine, lines: ChargedLine[]): ReportedPeriod['level'] {
   const { productId, basePlanId, replacementMode } = owned.itemReplacement ?? {}
   const isChange = productId !== undefined && (productId !== owned.productId || basePlanId !== owned.offerDetails?.basePlanId)
   const isFirst = lines.find(({ token, line }) => token === charged.token && line.productId === owned.productId) === charged

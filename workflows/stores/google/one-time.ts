@@ -1,4 +1,4 @@
-import type { PeriodSaid, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { countryOf, secondOf, stated } from '../said.ts'
 import type { Asking } from '../store-client.ts'
 import type { OneTimeAnswer, Order, OrderLine } from './answers.ts'
@@ -26,7 +26,7 @@ export function oneTimeReports({ token, answer, statedAt, order, isForbidden }: 
     const isMain = index === 0
     const subject = answer.orderId === undefined ? subjectOf(token, product, isMain) : subjectOf(answer.orderId, product, isMain)
     const line = order?.lineItems?.find(({ productId }) => productId === product)
-    const said = stated<PeriodSaid>({
+    const reported = stated<ReportedPeriod>({
       product,
       basePlan: null,
       isSubscription: false,
@@ -41,7 +41,7 @@ export function oneTimeReports({ token, answer, statedAt, order, isForbidden }: 
       lineage: isMain ? token : `${token}:${product}`,
       aliases: [],
       accountId: answer.obfuscatedExternalAccountId ?? null,
-      statements: [{ kind: 'period', origin: 'api', statedAt, subject, ids: idsOf(token, answer.orderId ?? null, subject), said }],
+      statements: [{ kind: 'period', origin: 'api', statedAt, subject, ids: idsOf(token, answer.orderId ?? null, subject), reported }],
       notices: [],
       isWhole: true,
       ...(isMain && isForbidden && { alerts: ['google_orders_forbidden'] }),
@@ -49,7 +49,7 @@ export function oneTimeReports({ token, answer, statedAt, order, isForbidden }: 
   })
 }
 
-function charged(order: Order, line: OrderLine): { [Key in keyof PeriodSaid]?: PeriodSaid[Key] | undefined } {
+function charged(order: Order, line: OrderLine): { [Key in keyof ReportedPeriod]?: ReportedPeriod[Key] | undefined } {
   const charge = chargeOf(order, line)
   return {
     currency: charge?.currency,
@@ -60,5 +60,5 @@ function charged(order: Order, line: OrderLine): { [Key in keyof PeriodSaid]?: P
 }
 
 /** Without the order nobody knows when it was taken back: access ends now. */
-const uncharged = (state: string | undefined, statedAt: number): PeriodSaid =>
+const uncharged = (state: string | undefined, statedAt: number): ReportedPeriod =>
   state === 'CANCELLED' ? { refund: { at: secondOf(statedAt), amount: null } } : {}

@@ -1,4 +1,4 @@
-import type { PeriodSaid, PeriodStatement, TransactionIds } from '../../../domain/purchases/store-facts/statement.ts'
+import type { PeriodStatement, ReportedPeriod, TransactionIds } from '../../../domain/purchases/store-facts/statement.ts'
 import { JOIN_MS } from '../../../domain/purchases/subscriptions/period.ts'
 import { countryOf, stated } from '../said.ts'
 import type { Money, Order } from './answers.ts'
@@ -21,10 +21,10 @@ export const proceedsOf = ({ state, developerRevenueInBuyerCurrency, total }: Or
   state === 'PROCESSED' ? shareOf(developerRevenueInBuyerCurrency, total) : undefined
 
 /** A promotion may make the base price 0, which is no trial. Google does not say for how long; Play Points are used for one order. */
-function typeSaid(
+function reportedType(
   { order, line }: ChargedLine,
   price: string | undefined,
-): Pick<PeriodSaid, 'periodType' | 'isDiscounted' | 'isDiscountedOnce'> {
+): Pick<ReportedPeriod, 'periodType' | 'isDiscounted' | 'isDiscountedOnce'> {
   const phase = line.subscriptionDetails?.offerPhaseDetails ?? {}
   if (phase.freeTrialDetails) return { periodType: 'trial' }
   if (phase.introductoryPriceDetails) return { periodType: 'intro', isDiscounted: true }
@@ -52,7 +52,7 @@ export function orderStatements(
   charged: ChargedLine,
   before: ChargedLine[],
   statedAt: number,
-  level: PeriodSaid['level'],
+  level: ReportedPeriod['level'],
 ): PeriodStatement[] {
   const { order, line, token } = charged
   const details = line.subscriptionDetails
@@ -62,14 +62,14 @@ export function orderStatements(
   const begins = periodTime(details?.servicePeriodStartTime ?? order.createTime)
   const ends = periodTime(details?.servicePeriodEndTime)
   const processedAt = Date.parse(order.orderHistory?.processedEvent?.eventTime ?? order.createTime ?? begins ?? '')
-  const said = stated<PeriodSaid>({
+  const reported = stated<ReportedPeriod>({
     product: line.productId,
     basePlan: details?.basePlanId ?? null,
     isSubscription: true,
     currency: charge?.currency,
     price: charge?.price,
     begins,
-    ...typeSaid(charged, charge?.price),
+    ...reportedType(charged, charge?.price),
     isRenewal: isRenewal(charged, before),
     isNewBuy: !isRenewalOrder(order.orderId),
     country: countryOf(order.buyerAddress?.buyerCountry),
@@ -77,6 +77,6 @@ export function orderStatements(
     proceedsShare: proceedsOf(order),
     level,
   })
-  const ended = ends !== undefined && !Number.isNaN(processedAt) ? [{ ...common, statedAt: processedAt, said: { ends } }] : []
-  return [{ ...common, statedAt, said }, ...ended]
+  const ended = ends !== undefined && !Number.isNaN(processedAt) ? [{ ...common, statedAt: processedAt, reported: { ends } }] : []
+  return [{ ...common, statedAt, reported }, ...ended]
 }

@@ -1,4 +1,4 @@
-import type { PeriodSaid, RenewalSaid, Statement } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod, ReportedRenewal, Statement } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Promised } from '../../../domain/purchases/store-inbox/checks.ts'
 import { secondOf } from '../said.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
@@ -7,7 +7,7 @@ import { decodeRecorded, orderLane } from './notification.ts'
 const NO_IDS = { transaction: null, originalTransaction: null, token: null, order: null, subscription: null, storeType: null }
 
 /** What a number of `subscriptionNotification` adds. All others say only that something has happened. */
-function transition(number: number, at: number): { renewal?: RenewalSaid; period?: PeriodSaid } {
+function transition(number: number, at: number): { renewal?: ReportedRenewal; period?: ReportedPeriod } {
   switch (number) {
     case 1:
       return { period: { isRecovered: true } }
@@ -57,8 +57,8 @@ export function readPlayNotification(recorded: RecordedNotification): Notificati
       const stated = { statedAt: at, origin: 'push', subject: '' } as const
       const { renewal, period } = transition(content.number, at)
       const statements: Statement[] = []
-      if (period) statements.push({ ...stated, kind: 'period', ids: { ...NO_IDS, token: content.token }, said: period })
-      if (renewal) statements.push({ ...stated, kind: 'renewal', token: content.token, said: renewal })
+      if (period) statements.push({ ...stated, kind: 'period', ids: { ...NO_IDS, token: content.token }, reported: period })
+      if (renewal) statements.push({ ...stated, kind: 'renewal', token: content.token, reported: renewal })
       return { ...read({ statements }, content.token), promised: promiseOf(content.number) }
     }
     case 'one_time_product':

@@ -1,5 +1,5 @@
 import { exactDecimal } from '../../../domain/kernel/decimal.ts'
-import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Money, Order, OrderLine } from './answers.ts'
 import { nanosOf, periodTime, priceOf } from './values.ts'
 
@@ -30,7 +30,7 @@ function partOf(amount: bigint, { lineItems = [] }: Order, index: number): bigin
 }
 
 /** The refund of one line; null: none. Undefined: the order does not say. */
-export function refundOfLine(order: Order, line: OrderLine, price: string | undefined): PeriodSaid['refund'] {
+export function refundOfLine(order: Order, line: OrderLine, price: string | undefined): ReportedPeriod['refund'] {
   const refund = refundOf(order)
   if (!refund) return order.state === 'PROCESSED' ? null : undefined
   if (refund.at === undefined) return undefined

@@ -1,4 +1,4 @@
-import type { PeriodSaid, PeriodStatement, RenewalSaid, RenewalStatement } from '../../../domain/purchases/store-facts/statement.ts'
+import type { PeriodStatement, RenewalStatement, ReportedPeriod, ReportedRenewal } from '../../../domain/purchases/store-facts/statement.ts'
 import { countryOf, secondOf, stated } from '../said.ts'
 import { isRenewalOrder } from './ask-orders.ts'
 import { idsOf } from './order-statements.ts'
@@ -16,7 +16,7 @@ export const stateOf = (word: string | undefined): State | null => STATES.find(s
 export const isBought = (state: State | null): boolean => state !== 'PENDING' && state !== 'PENDING_PURCHASE_CANCELED'
 
 /** What the state says of the last period. `service`: the end that its order has, where it can be read. */
-function lastPeriod({ answer, statedAt }: ChainLink, { expiryTime }: OwnedLine, service: string | undefined): PeriodSaid {
+function lastPeriod({ answer, statedAt }: ChainLink, { expiryTime }: OwnedLine, service: string | undefined): ReportedPeriod {
   const expiry = periodTime(expiryTime)
   const state = stateOf(answer.subscriptionState)
   switch (state) {
@@ -57,8 +57,8 @@ const replacedAtOf = (link: ChainLink, line: OwnedLine): number => (isReplaced(l
 export function replacedStatements(link: ChainLink, line: OwnedLine): RenewalStatement[] {
   const statedAt = replacedAtOf(link, line)
   if (Number.isNaN(statedAt)) return []
-  const said = { isReplaced: true, autoRenews: true, gaveUp: false } as const
-  return [{ kind: 'renewal', origin: 'api', statedAt, subject: '', token: link.token, said }]
+  const reported = { isReplaced: true, autoRenews: true, gaveUp: false } as const
+  return [{ kind: 'renewal', origin: 'api', statedAt, subject: '', token: link.token, reported }]
 }
 
 export function lastPeriodStatement(link: ChainLink, line: OwnedLine, subject: string, service: string | undefined): PeriodStatement {
@@ -69,7 +69,7 @@ export function lastPeriodStatement(link: ChainLink, line: OwnedLine, subject: s
     statedAt: Number.isNaN(replacedAt) ? link.statedAt : Math.min(link.statedAt, replacedAt),
     subject,
     ids: idsOf(link.token, subject.split(':')[0]!, subject),
-    said: lastPeriod(link, line, periodTime(service)),
+    reported: lastPeriod(link, line, periodTime(service)),
   }
 }
 
@@ -82,7 +82,7 @@ function pausedIn(state: State | null, { expiryTime }: OwnedLine, statedAt: numb
 }
 
 /** Who cancelled it: the customer, the developer, or Google because the charge had failed. */
-function causeSaid({ canceledStateContext: canceled }: ChainLink['answer']): RenewalSaid {
+function reportedCause({ canceledStateContext: canceled }: ChainLink['answer']): ReportedRenewal {
   if (canceled?.userInitiatedCancellation) return { isVoluntary: true }
   if (canceled?.systemInitiatedCancellation) return { isVoluntary: false, hasFailed: true }
   return canceled?.developerInitiatedCancellation ? { isVoluntary: false } : {}
@@ -96,18 +96,18 @@ export function renewalStatements(link: ChainLink, line: OwnedLine, subject: str
   const isOn = line.autoRenewingPlan?.autoRenewEnabled === true && line.deferredItemRemoval === undefined
   // A pause is no cancellation, whatever becomes of auto-renew meanwhile.
   const autoRenews = line.autoRenewingPlan === undefined || (state === 'PAUSED' && !isOn) ? undefined : isOn
-  const said = stated<RenewalSaid>({
+  const reported = stated<ReportedRenewal>({
     autoRenews,
     isPaused: pausedIn(state, line, statedAt),
     nextProduct: line.deferredItemReplacement?.productId ?? null,
     neverRenews: line.prepaidPlan !== undefined ? true : line.autoRenewingPlan ? false : undefined,
     gaveUp: state === null || state === 'CANCELED' ? undefined : state === 'EXPIRED',
-    ...causeSaid(answer),
+    ...reportedCause(answer),
   })
   const common = { kind: 'renewal', origin: 'api', subject } as const
   const canceledAt = Date.parse(answer.canceledStateContext?.userInitiatedCancellation?.cancelTime ?? '')
-  const off = Number.isNaN(canceledAt) || autoRenews !== false ? [] : [{ ...common, statedAt: canceledAt, said: { autoRenews: false } }]
-  return [...off, { ...common, statedAt, said }]
+  const off = Number.isNaN(canceledAt) || autoRenews !== false ? [] : [{ ...common, statedAt: canceledAt, reported: { autoRenews: false } }]
+  return [...off, { ...common, statedAt, reported }]
 }
 
 /**
@@ -121,7 +121,7 @@ export function unchargedStatements(link: ChainLink, line: OwnedLine, subject: s
   const price = priceOf(line.autoRenewingPlan?.recurringPrice)
   const order = subject.split(':')[0]!
   const common = { kind: 'period', origin: 'api', subject, ids: idsOf(token, order, isMain ? order : subject) } as const
-  const said = stated<PeriodSaid>({
+  const reported = stated<ReportedPeriod>({
     product: line.productId,
     basePlan: line.offerDetails?.basePlanId ?? null,
     isSubscription: true,
@@ -132,6 +132,6 @@ export function unchargedStatements(link: ChainLink, line: OwnedLine, subject: s
     country: countryOf(answer.regionCode),
   })
   const ends = periodTime(line.expiryTime)
-  const weak = ends !== undefined && begins !== undefined ? [{ ...common, statedAt: Date.parse(begins), said: { ends } }] : []
-  return [{ ...common, statedAt, said }, ...weak, lastPeriodStatement(link, line, subject, undefined)]
+  const weak = ends !== undefined && begins !== undefined ? [{ ...common, statedAt: Date.parse(begins), reported: { ends } }] : []
+  return [{ ...common, statedAt, reported }, ...weak, lastPeriodStatement(link, line, subject, undefined)]
 }

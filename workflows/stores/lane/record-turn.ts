@@ -125,10 +125,10 @@ export async function recordTurn(
     return { hasMissed: false, setAside }
   }
   let after: string | null = null
-  const beforeTelling = async (recorded: readonly RecordedLineage[]) => {
+  const beforeEmitting = async (recorded: readonly RecordedLineage[]) => {
     await end(recorded)
     if (before !== null) after = await knownOfLane(tx, environment, platform, lane.name)
   }
-  await recordReports(tx, environment, reports, { isConnected, beforeTelling })
+  await recordReports(tx, environment, reports, { isConnected, beforeEmitting })
   return { hasMissed: before !== after, setAside }
 }

@@ -50,7 +50,7 @@ export async function takeTurn(job: ClaimedJob, signals: Signals, deps: LaneDeps
   const turn: Turn = { job, lane, store, client, rows, read, signals }
   const isDue = lane.nextCheckAt !== null && lane.nextCheckAt <= lane.now
   if (isDue || read.read.some(({ refresh }) => refresh)) return withAnswer(turn, deps)
-  return apply(turn, await said(turn, deps), deps, store.isConnected(kindOf(turn)))
+  return apply(turn, await ownResult(turn, deps), deps, store.isConnected(kindOf(turn)))
 }
 
 /** What the environment of the turn is taken for until something has told it. */
@@ -90,7 +90,7 @@ async function result(turn: Turn, deps: LaneDeps, kind: EnvironmentKind, added: 
   }
 }
 
-const said = (turn: Turn, deps: LaneDeps): Promise<TurnResult> => result(turn, deps, kindOf(turn), [])
+const ownResult = (turn: Turn, deps: LaneDeps): Promise<TurnResult> => result(turn, deps, kindOf(turn), [])
 
 /** Apple's notifications say everything themselves: access must not wait for an answer. The others only say that something has happened. */
 const isSelfSufficient = ({ lane }: Turn) => lane.platform === 'apple'
@@ -99,7 +99,7 @@ async function withAnswer(turn: Turn, deps: LaneDeps): Promise<Outcome> {
   const { lane, client, store, read, rows, signals } = turn
   const kind = kindOf(turn)
   if (!store.isConnected(kind)) {
-    if (rows.length === 0 || isSelfSufficient(turn)) return apply(turn, await said(turn, deps), deps, false)
+    if (rows.length === 0 || isSelfSufficient(turn)) return apply(turn, await ownResult(turn, deps), deps, false)
     return failing(turn, deps, 'not_connected', null)
   }
   if (signals.stopping.aborted) return { is: 'interrupted' }
@@ -145,7 +145,7 @@ async function answered(turn: Turn, deps: LaneDeps, answer: StoreAnswer): Promis
 async function unanswerable(turn: Turn, deps: LaneDeps): Promise<Outcome> {
   const { lane, read } = turn
   const isAsked = true
-  if (isSelfSufficient(turn)) return apply(turn, { ...(await said(turn, deps)), isAsked }, deps, false)
+  if (isSelfSufficient(turn)) return apply(turn, { ...(await ownResult(turn, deps)), isAsked }, deps, false)
   const known = await knownEnvironment(deps.pool, lane)
   if (known) return apply(turn, { ...(await result(turn, deps, known, [])), isAsked }, deps, false)
   const finished = [...read.read, ...read.ignored].map(({ id }) => ({ id, state: 'ignored' as const, environment: null }))
@@ -158,7 +158,7 @@ async function overQuota(turn: Turn, deps: LaneDeps, afterMs: number): Promise<O
   // What is signed by Apple must not wait for a budget either: the question itself comes later.
   if (isSelfSufficient(turn) && turn.read.read.length > 0) {
     const failure = { reason: OVER_QUOTA, afterSeconds: Math.max(1, afterMs / 1000) }
-    return apply(turn, { ...(await said(turn, deps)), failure }, deps, false)
+    return apply(turn, { ...(await ownResult(turn, deps)), failure }, deps, false)
   }
   return park(deps, turn.job, afterMs, OVER_QUOTA)
 }
@@ -170,7 +170,9 @@ async function failing(turn: Turn, deps: LaneDeps, why: string, afterMs: number 
   const { lane, read } = turn
   if ((lane.failingForSeconds ?? 0) > MOST_FAILING_SECONDS) return giveUp(turn, deps, why)
   const failure = { reason: why, afterSeconds: laneWait(lane.attempts, afterMs) }
-  const kept = isSelfSufficient(turn) ? await said(turn, deps) : { ...NO_RESULT, environment: null, isConnected: true, failed: read.failed }
+  const kept = isSelfSufficient(turn)
+    ? await ownResult(turn, deps)
+    : { ...NO_RESULT, environment: null, isConnected: true, failed: read.failed }
   return apply(turn, { ...kept, failure }, deps, false)
 }
 
@@ -183,7 +185,7 @@ async function giveUp({ job, lane }: Turn, deps: LaneDeps, why: string): Promise
     await endLaneTurn(tx, job, { nextCheckAt: null, expectation: null, failure: null })
     return rows
   })
-  tellSetAside(lane, deps, setAside)
+  reportSetAside(lane, deps, setAside)
   return { is: 'failed', why: reason }
 }
 
@@ -209,14 +211,14 @@ async function apply(turn: Turn, found: TurnResult, deps: LaneDeps, mustBeComple
     return poisoned(turn, deps, error)
   }
   if (recorded.hasMissed) counts.missed(lane.platform)
-  tellSetAside(lane, deps, recorded.setAside)
+  reportSetAside(lane, deps, recorded.setAside)
   at('lane-recorded')
   const [failed] = found.failed
   if (failed) return { is: 'suspended', why: `a notification could not be read: ${failed.reason}`, isRetry: true }
   return found.failure === null ? SUCCEEDED : { is: 'suspended', why: found.failure.reason, isRetry: found.failure.reason !== OVER_QUOTA }
 }
 
-function tellSetAside({ project, platform: store, environment }: Lane, { onSetAside }: LaneDeps, rows: FailedRow[]): void {
+function reportSetAside({ project, platform: store, environment }: Lane, { onSetAside }: LaneDeps, rows: FailedRow[]): void {
   for (const { id, reason } of rows) onSetAside({ project, store, environment, notification: id, reason })
 }
 
@@ -239,6 +241,6 @@ async function poisoned({ job, lane, rows }: Turn, deps: LaneDeps, error: unknow
     await endLaneTurn(tx, job, { nextCheckAt: lane.nextCheckAt, expectation: lane.expectation, failure })
     return failed
   })
-  tellSetAside(lane, deps, setAside)
+  reportSetAside(lane, deps, setAside)
   return { is: 'suspended', why: `a notification could not be recorded: ${reason}`, isRetry: true }
 }

@@ -9,13 +9,13 @@ type Claimed = { product: string | null; transaction: string | null; subscriptio
 
 /** The statement that describes a whole period, not one that states a single field of it. */
 const isPeriod = (statement: StoreReport['statements'][number]): statement is PeriodStatement =>
-  statement.kind === 'period' && statement.said.product !== undefined
+  statement.kind === 'period' && statement.reported.product !== undefined
 
 /** Only what is paid is reported. */
-const isClaimed = ({ ids, said }: PeriodStatement, { product, transaction, subscription, isSubscription }: Claimed): boolean =>
-  (product === null || said.product === product) &&
+const isClaimed = ({ ids, reported }: PeriodStatement, { product, transaction, subscription, isSubscription }: Claimed): boolean =>
+  (product === null || reported.product === product) &&
   (transaction === null || ids.transaction?.split(':')[0] === transaction) &&
-  (isSubscription === null || (ids.subscription === subscription && said.isSubscription === isSubscription))
+  (isSubscription === null || (ids.subscription === subscription && reported.isSubscription === isSubscription))
 
 /** Null: an id that Paddle does not make. */
 function ask(deps: PaddleDeps, { transaction, subscription }: Claimed, asking: Asking): Promise<StoreAnswer> | null {

@@ -1,4 +1,4 @@
-import type { PeriodSaid, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { secondOf, stated } from '../said.ts'
 import { type PaddleSubscription, paddleAccount } from './answers.ts'
 import { paddleAmount, paddlePrice } from './money.ts'
@@ -7,7 +7,7 @@ import { endOfLastPlan, paddleRenewals } from './subscription-state.ts'
 
 type Item = NonNullable<PaddleSubscription['items']>[number]
 
-function priceOfItem({ price, quantity = 1 }: Item, isTrial: boolean): Pick<PeriodSaid, 'price' | 'currency'> {
+function priceOfItem({ price, quantity = 1 }: Item, isTrial: boolean): Pick<ReportedPeriod, 'price' | 'currency'> {
   const amount = paddleAmount(price?.unit_price?.amount)
   const currency = price?.unit_price?.currency_code
   if (amount === null || currency === undefined) return {}
@@ -27,7 +27,7 @@ export function importedReports(subscription: PaddleSubscription, statedAt: numb
   return plans.map((item, index): StoreReport => {
     const product = item.price!.product_id!
     const subject = index === 0 ? id : `${id}:${product}`
-    const said = stated<PeriodSaid>({
+    const reported = stated<ReportedPeriod>({
       product,
       ...priceOfItem(item, isTrial),
       isSubscription: true,
@@ -41,7 +41,7 @@ export function importedReports(subscription: PaddleSubscription, statedAt: numb
       lineage: subject,
       aliases: [],
       accountId: paddleAccount([subscription]),
-      statements: [{ kind: 'period', origin: 'api', statedAt, subject, ids: paddleIds(null, id, 'subscription'), said }, ...renewals],
+      statements: [{ kind: 'period', origin: 'api', statedAt, subject, ids: paddleIds(null, id, 'subscription'), reported }, ...renewals],
       notices: [],
       isWhole,
     }

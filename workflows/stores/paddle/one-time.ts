@@ -1,8 +1,8 @@
-import type { PeriodSaid, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { secondOf, stated } from '../said.ts'
 import { isPaidTransaction, type PaddleAdjustment, type PaddleCustomData, type PaddleTransaction, paddleAccount } from './answers.ts'
 import { chargedItems, paddleBilledAt } from './charged-items.ts'
-import { paddleChargeSaid, paddleIds } from './plan-periods.ts'
+import { paddleIds, reportedPaddleCharge } from './plan-periods.ts'
 
 /** `isWhole` false: the adjustments are not all known. `holder`: what else may name the account. */
 type OneTimeKnown = {
@@ -20,8 +20,8 @@ export function oneTimeReportsOf({ transaction, adjustments, statedAt, isWhole, 
   const once = chargedItems(transaction).filter(({ isRecurring }) => !isRecurring)
   return once.map((item): StoreReport => {
     const { subject } = item
-    const said = stated<PeriodSaid>({
-      ...paddleChargeSaid(item, adjustments),
+    const reported = stated<ReportedPeriod>({
+      ...reportedPaddleCharge(item, adjustments),
       isSubscription: false,
       begins: secondOf(at),
       ends: null,
@@ -32,7 +32,7 @@ export function oneTimeReportsOf({ transaction, adjustments, statedAt, isWhole, 
       lineage: subject,
       aliases: [],
       accountId: paddleAccount([transaction, ...(holder ? [holder] : [])]),
-      statements: [{ kind: 'period', origin: 'api', statedAt, subject, ids: paddleIds(subject, null, 'non_recurring'), said }],
+      statements: [{ kind: 'period', origin: 'api', statedAt, subject, ids: paddleIds(subject, null, 'non_recurring'), reported }],
       notices: [],
       isWhole,
     }

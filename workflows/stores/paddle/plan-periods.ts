@@ -1,4 +1,4 @@
-import type { PeriodSaid, PeriodStatement, TransactionIds } from '../../../domain/purchases/store-facts/statement.ts'
+import type { PeriodStatement, ReportedPeriod, TransactionIds } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Plan } from '../../../domain/purchases/subscriptions/credits.ts'
 import { JOIN_MS } from '../../../domain/purchases/subscriptions/period.ts'
 import { periodTime } from '../google/values.ts'
@@ -32,7 +32,7 @@ const isPaid = (item: ChargedItem): boolean => (amountOfItem(item) ?? 0n) > 0n
 const isDiscounted = ({ lines }: ChargedItem): boolean => lines.some(({ totals }) => (paddleAmount(totals?.discount) ?? 0n) > 0n)
 
 /** What is said of a charged product, whether a plan or not. */
-export function paddleChargeSaid(item: ChargedItem, adjustments: PaddleAdjustment[]) {
+export function reportedPaddleCharge(item: ChargedItem, adjustments: PaddleAdjustment[]) {
   const { currency_code: currency, address, details } = item.transaction
   const amount = amountOfItem(item)
   return {
@@ -42,7 +42,7 @@ export function paddleChargeSaid(item: ChargedItem, adjustments: PaddleAdjustmen
     country: countryOf(address?.country_code),
     refund: refundOfItem(adjustments, item, amount),
     proceedsShare: paddleShare(details?.totals),
-  } satisfies { [Key in keyof PeriodSaid]?: PeriodSaid[Key] | undefined }
+  } satisfies { [Key in keyof ReportedPeriod]?: ReportedPeriod[Key] | undefined }
 }
 
 /**
@@ -136,8 +136,8 @@ export function planStatements({ periods, transactions, adjustments, statedAt }:
     const end = endBefore(next, period)
     const ids = paddleIds(subject, transaction.subscription_id ?? null, 'subscription')
     const common = { kind: 'period', origin: 'api', subject, ids } as const
-    const charge = paddleChargeSaid(plan, adjustments)
-    const said = stated<PeriodSaid>({
+    const charge = reportedPaddleCharge(plan, adjustments)
+    const reported = stated<ReportedPeriod>({
       ...charge,
       credits: creditsOfItem(adjustments, plan),
       plan: planOf(period, { price: charge.price, end, isPaidBefore: firstPaid !== -1 && firstPaid < index }),
@@ -150,8 +150,8 @@ export function planStatements({ periods, transactions, adjustments, statedAt }:
       retrySince: endsBefore(next, period) ? undefined : (failedSince(period, transactions) ?? (next ? undefined : null)),
     })
     return [
-      { ...common, statedAt, said },
-      { ...common, statedAt: paddleBilledAt(transaction) || begins, said: { ends: secondOf(ends) } },
+      { ...common, statedAt, reported },
+      { ...common, statedAt: paddleBilledAt(transaction) || begins, reported: { ends: secondOf(ends) } },
     ]
   })
 }

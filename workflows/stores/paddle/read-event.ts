@@ -1,5 +1,5 @@
 import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
-import type { RenewalSaid, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedRenewal, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { type PaddleEvent, type PaddleSubscription, paddleAccount } from './answers.ts'
 import { decodePaddleEvent, laneOfEvent, PADDLE_EVENT_TYPES } from './event.ts'
@@ -21,7 +21,7 @@ export function paddlePaused({ status = '' }: PaddleSubscription): boolean | nul
 }
 
 /** What an event says of auto-renew and of a pause at its own time, which the state of today does not show any more. */
-function renewalSaid({ event_type, data }: PaddleEvent): RenewalSaid | null {
+function reportedRenewal({ event_type, data }: PaddleEvent): ReportedRenewal | null {
   if (event_type === 'subscription.canceled') return { autoRenews: false, gaveUp: true, isPaused: null }
   if (event_type === 'subscription.paused') return { isPaused: true }
   if (event_type === 'subscription.resumed') return { isPaused: false }
@@ -47,17 +47,17 @@ export function readPaddleEvent({ id, type, body, statedAt }: RecordedNotificati
   if (typeof event === 'string') throw new NotCredible(`event ${id} cannot be read: it ${event}`)
   const lineage = laneOfEvent(event)
   if (lineage === null) throw new NotCredible(`event ${id} of type ${type} names no subscription and no transaction`)
-  const said = renewalSaid(event)
+  const reported = reportedRenewal(event)
   const report: StoreReport = {
     platform: 'paddle',
     lineage,
     aliases: [],
     accountId: paddleAccount([event.data]),
-    statements: said ? [{ kind: 'renewal', origin: 'push', statedAt, subject: '', said }] : [],
+    statements: reported ? [{ kind: 'renewal', origin: 'push', statedAt, subject: '', reported }] : [],
     notices: [],
     isWhole: false,
   }
   // Without a statement there is no report: a transaction's first events do not name the subscription yet, and would begin a lineage of their own.
   const promised = promisesPeriod(event) ? 'period' : undefined
-  return { is: 'read', environment: null, reports: said ? [report] : [], refresh: true, promised }
+  return { is: 'read', environment: null, reports: reported ? [report] : [], refresh: true, promised }
 }

@@ -1,4 +1,4 @@
-import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Credit } from '../../../domain/purchases/subscriptions/credits.ts'
 import { periodTime } from '../google/values.ts'
 import type { PaddleAdjustment } from './answers.ts'
@@ -19,7 +19,7 @@ function partOf({ items = [] }: PaddleAdjustment, { lines }: ChargedItem): bigin
  * What was given back of a charged product, refunds and chargebacks together; null: nothing. A chargeback that was won says `reversed`, and an
  * adjustment of its own says `chargeback_reverse`: together they count once. Warnings, and what is pending or rejected give nothing back.
  */
-export function refundOfItem(adjustments: PaddleAdjustment[], item: ChargedItem, price: bigint | null): PeriodSaid['refund'] {
+export function refundOfItem(adjustments: PaddleAdjustment[], item: ChargedItem, price: bigint | null): ReportedPeriod['refund'] {
   const own = adjustments.filter(({ transaction_id }) => transaction_id === item.transaction.id)
   const those = (action: string, status: string) => own.filter(one => one.action === action && one.status === status)
   const total = (of: PaddleAdjustment[]) => sum(of.map(one => partOf(one, item)))

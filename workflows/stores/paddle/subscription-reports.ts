@@ -34,7 +34,7 @@ function lineageStatements(subscription: PaddleSubscription, { known, isMain, ow
   const ids = paddleIds(subject, subscription.id, 'subscription')
   return [
     ...planStatements(known),
-    ...(end === undefined ? [] : [{ kind: 'period', origin: 'api', statedAt, subject, ids, said: { ends: end } } as const]),
+    ...(end === undefined ? [] : [{ kind: 'period', origin: 'api', statedAt, subject, ids, reported: { ends: end } } as const]),
     ...paddleRenewals(subscription, { subject, nextProduct: isMain ? nextAfter(product, owned, added) : null, isOwned }, statedAt),
   ]
 }

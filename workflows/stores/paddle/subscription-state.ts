@@ -1,4 +1,4 @@
-import type { RenewalSaid, RenewalStatement } from '../../../domain/purchases/store-facts/statement.ts'
+import type { RenewalStatement, ReportedRenewal } from '../../../domain/purchases/store-facts/statement.ts'
 import { secondOf, stated } from '../said.ts'
 import type { PaddleSubscription } from './answers.ts'
 import { paddleAutoRenews, paddlePaused } from './read-event.ts'
@@ -40,7 +40,7 @@ export function paddleRenewals(
 ): RenewalStatement[] {
   const isCanceled = subscription.status === 'canceled'
   const common = { kind: 'renewal', origin: 'api', subject } as const
-  const said = stated<RenewalSaid>({
+  const reported = stated<ReportedRenewal>({
     autoRenews: isOwned ? paddleAutoRenews(subscription) : false,
     isPaused: paddlePaused(subscription),
     nextProduct,
@@ -48,9 +48,9 @@ export function paddleRenewals(
   })
   const canceledAt = Date.parse(subscription.canceled_at ?? '')
   const off =
-    isCanceled && !Number.isNaN(canceledAt) ? [{ ...common, statedAt: canceledAt, said: { autoRenews: false, gaveUp: true } }] : []
+    isCanceled && !Number.isNaN(canceledAt) ? [{ ...common, statedAt: canceledAt, reported: { autoRenews: false, gaveUp: true } }] : []
   const pausedAt = Date.parse(subscription.paused_at ?? '')
   const isPaused = subscription.status === 'paused' && pausedAt < statedAt
-  const paused = isPaused ? [{ ...common, statedAt: pausedAt, said: { isPaused: true } }] : []
-  return [...off, ...paused, { ...common, statedAt, said }]
+  const paused = isPaused ? [{ ...common, statedAt: pausedAt, reported: { isPaused: true } }] : []
+  return [...off, ...paused, { ...common, statedAt, reported }]
 }

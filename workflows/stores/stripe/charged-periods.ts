@@ -110,8 +110,14 @@ function ofInvoice(known: KnownSubscription, of: KnownInvoice, named: ReadonlyMa
       group.isDiscountedOnce &&= isDiscountedOnce(line, of.invoice)
     } else {
       const planPrice = priceIdOf(line)
-      const said = { price, undiscounted, planPrice, quantity: line.quantity ?? 1, isDiscountedOnce: isDiscountedOnce(line, of.invoice) }
-      groups.set(key, { ...found, ...said, key, begins, ends, isRegular: false, of })
+      const reported = {
+        price,
+        undiscounted,
+        planPrice,
+        quantity: line.quantity ?? 1,
+        isDiscountedOnce: isDiscountedOnce(line, of.invoice),
+      }
+      groups.set(key, { ...found, ...reported, key, begins, ends, isRegular: false, of })
     }
   }
   const periods = [...groups.values()].filter(({ price, begins, ends }) => price >= 0n && ends > begins)

@@ -8,7 +8,9 @@ import { isStripeId } from './subjects.ts'
 
 /** The periods of a report, the latest first. */
 const periodsIn = ({ statements }: StoreReport): PeriodStatement[] =>
-  statements.filter(statement => statement.kind === 'period').sort((a, b) => ((a.said.begins ?? '') < (b.said.begins ?? '') ? 1 : -1))
+  statements
+    .filter(statement => statement.kind === 'period')
+    .sort((a, b) => ((a.reported.begins ?? '') < (b.reported.begins ?? '') ? 1 : -1))
 
 /**
  * Confirms a claimed purchase: the subscription has an item of the product, and the item was paid. Its latest period of the product is the claimed
@@ -25,7 +27,7 @@ export async function confirmStripeClaim(deps: StripeDeps, claim: ClaimToConfirm
   const { lineages, reports } = stripeReports(known)
   const lineage = lineages.find(({ periods }) => periods.some(period => period.item === item?.id))?.lineage
   const periods = reports.filter(report => report.lineage === lineage).flatMap(periodsIn)
-  const claimed = periods.find(({ said }) => said.product === product) ?? periods[0]
+  const claimed = periods.find(({ reported }) => reported.product === product) ?? periods[0]
   if (lineage === undefined || !claimed) return { is: 'unknown' }
   return { is: 'reports', environment: environmentOfSubscription(known), reports, lineage, subject: claimed.subject }
 }

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod } from '../../../domain/purchases/store-facts/statement.ts'
 import { secondOf } from '../said.ts'
 import type { KnownSubscription } from './ask-subscription.ts'
 import type { LineagePeriod } from './item-lineages.ts'
@@ -36,7 +36,7 @@ function endWhileCharging(renewal: Stripe.Invoice | undefined): number {
 }
 
 /** What the state of the subscription says of the last period of an item. `isOwned`: the subscription still has the item. */
-export function lastPeriodSaid(known: KnownSubscription, period: LineagePeriod, isOwned: boolean): PeriodSaid {
+export function reportedLastPeriod(known: KnownSubscription, period: LineagePeriod, isOwned: boolean): ReportedPeriod {
   const { subscription, statedAt } = known
   const { status, ended_at } = subscription
   const renewal = renewalInvoice(known, period)

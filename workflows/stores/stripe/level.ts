@@ -1,4 +1,4 @@
-import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod } from '../../../domain/purchases/store-facts/statement.ts'
 import type { ChargedPeriod, InvoiceCredit } from './charged-periods.ts'
 import { stripeAmount } from './money.ts'
 
@@ -10,7 +10,7 @@ export function stripeLevel(
   before: ChargedPeriod | undefined,
   credits: InvoiceCredit[],
   currency: string,
-): PeriodSaid['level'] {
+): ReportedPeriod['level'] {
   if (!before || before.product === period.product || currencyIn(before) !== currencyIn(period)) return undefined
   if (before.price === 0n || period.price === 0n) return undefined
   const seconds = ({ begins, ends }: ChargedPeriod) => BigInt(ends - begins)

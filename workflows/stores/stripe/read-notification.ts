@@ -1,4 +1,4 @@
-import type { PeriodSaid, RenewalStatement, Statement } from '../../../domain/purchases/store-facts/statement.ts'
+import type { RenewalStatement, ReportedPeriod, Statement } from '../../../domain/purchases/store-facts/statement.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { decodeRecordedEvent, type StripeEvent, signedStripeEvent } from './events.ts'
 import { invoiceIds } from './subjects.ts'
@@ -10,15 +10,15 @@ function switched({ type, object, before, at }: StripeEvent): RenewalStatement[]
   const isOff = object.cancel_at_period_end === true || typeof object.cancel_at === 'number'
   const common = { kind: 'renewal', origin: 'push', subject: '' } as const
   const offAt = typeof object.canceled_at === 'number' ? object.canceled_at * 1000 : at
-  const off: RenewalStatement[] = isOff ? [{ ...common, statedAt: Math.min(offAt, at), said: { autoRenews: false } }] : []
+  const off: RenewalStatement[] = isOff ? [{ ...common, statedAt: Math.min(offAt, at), reported: { autoRenews: false } }] : []
   switch (type) {
     case 'customer.subscription.created':
       return off
     case 'customer.subscription.deleted':
-      return [...off, { ...common, statedAt: at, said: { gaveUp: true } }]
+      return [...off, { ...common, statedAt: at, reported: { gaveUp: true } }]
     default: {
       if (!type.startsWith('customer.subscription.') || !SWITCHES.some(name => before && name in before)) return []
-      return isOff ? off : [{ ...common, statedAt: at, said: { autoRenews: true } }]
+      return isOff ? off : [{ ...common, statedAt: at, reported: { autoRenews: true } }]
     }
   }
 }
@@ -26,7 +26,7 @@ function switched({ type, object, before, at }: StripeEvent): RenewalStatement[]
 /** A pause of the collection, where the event says that it began or ended. */
 function paused({ type, object, before, at }: StripeEvent): RenewalStatement[] {
   if (!type.startsWith('customer.subscription.') || !before || !('pause_collection' in before)) return []
-  return [{ kind: 'renewal', origin: 'push', subject: '', statedAt: at, said: { isPaused: object.pause_collection != null } }]
+  return [{ kind: 'renewal', origin: 'push', subject: '', statedAt: at, reported: { isPaused: object.pause_collection != null } }]
 }
 
 /**
@@ -35,8 +35,10 @@ function paused({ type, object, before, at }: StripeEvent): RenewalStatement[] {
  */
 function failed({ type, object, at }: StripeEvent, subscription: string): Statement[] {
   if (type !== 'invoice.payment_failed' || object.billing_reason !== 'subscription_cycle' || typeof object.id !== 'string') return []
-  const said: PeriodSaid = { isRecovered: true }
-  return [{ kind: 'period', origin: 'push', statedAt: at, subject: object.id, ids: invoiceIds(subscription, object.id, object.id), said }]
+  const reported: ReportedPeriod = { isRecovered: true }
+  return [
+    { kind: 'period', origin: 'push', statedAt: at, subject: object.id, ids: invoiceIds(subscription, object.id, object.id), reported },
+  ]
 }
 
 /** Paid invoices of a subscription. */

@@ -1,4 +1,4 @@
-import type { PeriodSaid } from '../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod } from '../../../domain/purchases/store-facts/statement.ts'
 import { secondOf } from '../said.ts'
 import { type ChargedPeriod, linePrice } from './charged-periods.ts'
 import { stripeAmount } from './money.ts'
@@ -7,7 +7,7 @@ import { stripeAmount } from './money.ts'
  * The part of a period in what went back of its invoice, by the price: Stripe refunds payments, not lines. Null: nothing; undefined: not known. The
  * last period takes the rest where nothing else was charged, so that the parts are the whole.
  */
-export function stripeRefund(period: ChargedPeriod, all: ChargedPeriod[], currency: string): PeriodSaid['refund'] {
+export function stripeRefund(period: ChargedPeriod, all: ChargedPeriod[], currency: string): ReportedPeriod['refund'] {
   const { back } = period.of.payments
   if (!back) return back
   const siblings = all.filter(({ of }) => of.invoice.id === period.of.invoice.id)

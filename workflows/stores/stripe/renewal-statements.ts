@@ -1,4 +1,4 @@
-import type { RenewalSaid, RenewalStatement } from '../../../domain/purchases/store-facts/statement.ts'
+import type { RenewalStatement, ReportedRenewal } from '../../../domain/purchases/store-facts/statement.ts'
 import { stated } from '../said.ts'
 import type { KnownSubscription } from './ask-subscription.ts'
 import type { LineagePeriod } from './item-lineages.ts'
@@ -6,7 +6,7 @@ import { hasFailed, isPaused, renewalInvoice } from './last-period.ts'
 import { plannedProduct } from './planned-product.ts'
 
 /** Who ended it: the customer, or Stripe because the charge had failed or was disputed. */
-function causeSaid({ cancellation_details: details }: KnownSubscription['subscription']): RenewalSaid {
+function reportedCause({ cancellation_details: details }: KnownSubscription['subscription']): ReportedRenewal {
   switch (details?.reason) {
     case 'cancellation_requested':
       return { isVoluntary: true }
@@ -35,18 +35,18 @@ export function stripeRenewalStatements(
   const renewal = renewalInvoice(known, last)
   const common = { kind: 'renewal', origin: 'api', subject: '' } as const
   // A pause is no cancellation.
-  const said = stated<RenewalSaid>({
+  const reported = stated<ReportedRenewal>({
     autoRenews: isOff ? false : isPaused(subscription) ? undefined : true,
     isPaused: isEnded ? null : isPaused(subscription),
     nextProduct: isMain ? plannedProduct(known, last.product) : null,
     gaveUp: isEnded || status === 'unpaid' || (renewal?.status === 'uncollectible' && hasFailed(renewal)),
-    ...(isOff && isOwned && causeSaid(subscription)),
+    ...(isOff && isOwned && reportedCause(subscription)),
   })
-  const at = (seconds: number | null, what: RenewalSaid): RenewalStatement[] =>
-    seconds === null ? [] : [{ ...common, statedAt: Math.min(seconds * 1000, statedAt), said: what }]
+  const at = (seconds: number | null, what: ReportedRenewal): RenewalStatement[] =>
+    seconds === null ? [] : [{ ...common, statedAt: Math.min(seconds * 1000, statedAt), reported: what }]
   return [
     ...(isOff && isOwned ? at(canceled_at, { autoRenews: false }) : []),
     ...(isEnded ? at(ended_at, { gaveUp: true }) : []),
-    { ...common, statedAt, said },
+    { ...common, statedAt, reported },
   ]
 }

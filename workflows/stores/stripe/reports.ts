@@ -1,11 +1,11 @@
-import type { PeriodSaid, PeriodStatement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
+import type { PeriodStatement, ReportedPeriod, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { JOIN_MS } from '../../../domain/purchases/subscriptions/period.ts'
 import { countryOf, secondOf, stated } from '../said.ts'
 import type { KnownSubscription } from './ask-subscription.ts'
 import { type Charged, chargedPeriods } from './charged-periods.ts'
 import { stripeCredits } from './credits.ts'
 import { type ItemLineage, itemLineages, type LineagePeriod } from './item-lineages.ts'
-import { lastPeriodSaid } from './last-period.ts'
+import { reportedLastPeriod } from './last-period.ts'
 import { stripeLevel } from './level.ts'
 import { stripeAmount, stripeCurrency } from './money.ts'
 import { stripePlan } from './plan.ts'
@@ -38,17 +38,17 @@ function countryIn({ customer, subscription }: KnownSubscription, { invoice, pay
 }
 
 /** A period as its invoice says it. */
-function periodSaid(
+function reportedPeriod(
   known: KnownSubscription,
   period: LineagePeriod,
   { before, next }: { before: LineagePeriod | undefined; next: LineagePeriod | undefined },
   charged: Charged,
-): PeriodSaid {
+): ReportedPeriod {
   const { periods, credits } = charged
   const { invoice } = period.of
   const currency = stripeCurrency(invoice.currency)
   const renewal = isRenewal(period, before)
-  return stated<PeriodSaid>({
+  return stated<ReportedPeriod>({
     product: period.product,
     basePlan: null,
     isSubscription: true,
@@ -76,15 +76,15 @@ function reportOf(known: KnownSubscription, { lineage, isMain, periods }: ItemLi
   const statements = periods.map((period, i): PeriodStatement => {
     const { item, isRegular, begins, of } = period
     const subject = invoiceSubject(of.invoice.id, item, isMain, isRegular ? null : begins)
-    const said = periodSaid(known, period, { before: periods[i - 1], next: periods[i + 1] }, charged)
-    const state = period === last ? lastPeriodSaid(known, period, isOwned) : {}
+    const reported = reportedPeriod(known, period, { before: periods[i - 1], next: periods[i + 1] }, charged)
+    const state = period === last ? reportedLastPeriod(known, period, isOwned) : {}
     return {
       kind: 'period',
       origin: 'api',
       statedAt,
       subject,
       ids: invoiceIds(subscription.id, of.invoice.id, subject),
-      said: { ...said, ...state },
+      reported: { ...reported, ...state },
     }
   })
   return {

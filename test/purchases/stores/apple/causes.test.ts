@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { PeriodSaid } from '../../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod } from '../../../../domain/purchases/store-facts/statement.ts'
 import type { Json } from '../../../harness/stores/apple-jws.ts'
 import { appleSubscription, MONTH_MS } from '../../../harness/stores/apple-subscription.ts'
 import { appleStage, BEGIN } from './stage.ts'
@@ -30,7 +30,7 @@ test('a reason that is told while the charge is retried is none', async () => {
 })
 
 describe('a period that costs nothing', () => {
-  test.each<[string, Json, Pick<PeriodSaid, 'periodType' | 'isDiscounted'>]>([
+  test.each<[string, Json, Pick<ReportedPeriod, 'periodType' | 'isDiscounted'>]>([
     ['a free trial', { offerType: 1, offerDiscountType: 'FREE_TRIAL' }, { periodType: 'trial' }],
     ['an introductory offer of which no discount is known', { offerType: 1 }, { periodType: 'trial' }],
     ['an old introductory offer without a price', { offerType: 1, price: undefined }, { periodType: 'intro' }],

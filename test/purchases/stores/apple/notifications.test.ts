@@ -126,10 +126,10 @@ describe('the rest of the table', () => {
     ['METADATA_UPDATE', null, false],
     ['RENEWAL_EXTENSION', 'FAILURE', true],
   ])('%s %s: asks the store %s', async (type, subtype, refresh) => {
-    const said = await says(begun().posted(type, subtype, NOW))
-    expect(said.refresh).toBe(refresh)
-    expect(said.report.notices).toEqual([])
-    expect(said.period.product).toBe(MONTHLY)
+    const decoded = await says(begun().posted(type, subtype, NOW))
+    expect(decoded.refresh).toBe(refresh)
+    expect(decoded.report.notices).toEqual([])
+    expect(decoded.period.product).toBe(MONTHLY)
   })
 
   test.each([

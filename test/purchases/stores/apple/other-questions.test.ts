@@ -54,11 +54,11 @@ test('a request for consumption information is answered with what the project wi
   const subscription = appleSubscription(chain)
   subscription.subscribe(NOW)
   server.production.lineages.push(subscription.state)
-  const said = { customerConsented: true, deliveryStatus: 'DELIVERED', sampleContentProvided: false }
+  const consumption = { customerConsented: true, deliveryStatus: 'DELIVERED', sampleContentProvided: false }
   expect(await store.sendConsumption(subscription.lineage, 'decline', asking)).toEqual({ is: 'answer', value: null })
-  expect(jsonOf(server.asked.at(-1)!)).toEqual({ ...said, refundPreference: 'DECLINE' })
+  expect(jsonOf(server.asked.at(-1)!)).toEqual({ ...consumption, refundPreference: 'DECLINE' })
   expect(await store.sendConsumption(subscription.lineage, 'grant_full', asking)).toEqual({ is: 'answer', value: null })
-  expect(jsonOf(server.asked.at(-1)!)).toEqual({ ...said, refundPreference: 'GRANT_FULL' })
+  expect(jsonOf(server.asked.at(-1)!)).toEqual({ ...consumption, refundPreference: 'GRANT_FULL' })
   expect(await store.sendConsumption('99', 'decline', asking)).toEqual({ is: 'unknown' })
   expect(await store.sendConsumption('../99', 'decline', asking)).toEqual({ is: 'unknown' })
 })

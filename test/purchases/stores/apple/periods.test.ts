@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { PeriodSaid } from '../../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod } from '../../../../domain/purchases/store-facts/statement.ts'
 import { NOW, periodsIn, renewalsIn } from '../../../harness/stores/apple-fixture.ts'
 import { appleJws, appleNotification, type Json } from '../../../harness/stores/apple-jws.ts'
 import { appleSubscription, MONTH_MS, MONTHLY, YEARLY } from '../../../harness/stores/apple-subscription.ts'
@@ -31,7 +31,7 @@ test('a subscription begins: the whole report', async () => {
             ...stated,
             kind: 'period',
             ids: { transaction: lineage, originalTransaction: lineage, token: null, order: null, subscription: null, storeType: null },
-            said: {
+            reported: {
               product: MONTHLY,
               isSubscription: true,
               begins: iso(BEGIN),
@@ -49,7 +49,7 @@ test('a subscription begins: the whole report', async () => {
           {
             ...stated,
             kind: 'renewal',
-            said: { autoRenews: true, nextProduct: null, nextLevel: null, renewalPrice: '9.99', gaveUp: false },
+            reported: { autoRenews: true, nextProduct: null, nextLevel: null, renewalPrice: '9.99', gaveUp: false },
           },
         ],
       },
@@ -86,7 +86,7 @@ describe('periods', () => {
     expect({ refresh, level: period.level }).toEqual({ refresh: false, level: undefined })
   })
 
-  test.each<[string, Json, PeriodSaid['periodType']]>([
+  test.each<[string, Json, ReportedPeriod['periodType']]>([
     ['price 0', { price: 0 }, 'normal'],
     ['free trial without a price', { price: undefined, offerType: 1, offerDiscountType: 'FREE_TRIAL' }, 'trial'],
     ['introductory offer', { offerType: 1, offerDiscountType: 'PAY_AS_YOU_GO' }, 'intro'],

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import type { PeriodSaid } from '../../../../domain/purchases/store-facts/statement.ts'
+import type { ReportedPeriod } from '../../../../domain/purchases/store-facts/statement.ts'
 import { appleError } from '../../../harness/stores/app-store.ts'
 import { appleChain } from '../../../harness/stores/apple-chain.ts'
 import {
@@ -41,8 +41,8 @@ function known(world: 'production' | 'sandbox' = 'production'): AppleSubscriptio
 
 const refresh = (lineage: string, asking = fixture.asking) => fixture.store.refresh(lineage, asking)
 const reported = async (lineage: string) => onlyReport(await refresh(lineage))
-const saidIn = (report: { statements: Parameters<typeof periodsIn>[0] }): PeriodSaid[] =>
-  periodsIn(report.statements).map(({ said }) => said)
+const reportedIn = (report: { statements: Parameters<typeof periodsIn>[0] }): ReportedPeriod[] =>
+  periodsIn(report.statements).map(({ reported }) => reported)
 
 describe('a lineage is reported whole', () => {
   test('over three pages, without the lineages of other groups', async () => {
@@ -52,7 +52,7 @@ describe('a lineage is reported whole', () => {
     other.state.group = '20002'
     const report = await reported(subscription.lineage)
     expect(report).toMatchObject({ platform: 'app_store', lineage: subscription.lineage, aliases: [], isWhole: true, notices: [] })
-    expect(saidIn(report).map(({ begins }) => begins)).toEqual(Array.from({ length: 41 }, (_, i) => iso(BEGIN + i * MONTH_MS)))
+    expect(reportedIn(report).map(({ begins }) => begins)).toEqual(Array.from({ length: 41 }, (_, i) => iso(BEGIN + i * MONTH_MS)))
     expect(report.statements.every(({ origin, statedAt }) => origin === 'api' && statedAt === NOW)).toBe(true)
     expect(fixture.server.asked.map(({ path }) => path)).toEqual([
       `/production/inApps/v1/subscriptions/${subscription.lineage}`,
@@ -62,7 +62,7 @@ describe('a lineage is reported whole', () => {
 
   test('other lineages of the same group are left out', async () => {
     const [first, second] = [known(), known()]
-    expect(saidIn(await reported(first.lineage))).toHaveLength(1)
+    expect(reportedIn(await reported(first.lineage))).toHaveLength(1)
     expect((await reported(second.lineage)).lineage).toBe(second.lineage)
   })
 
@@ -71,7 +71,7 @@ describe('a lineage is reported whole', () => {
     once.subscribe(BEGIN, { type: 'Non-Consumable', expiresDate: undefined })
     fixture.server.production.lineages.push({ ...once.state, renewal: null, group: null })
     const report = await reported(once.lineage)
-    expect(report).toMatchObject({ isWhole: true, statements: [{ kind: 'period', said: { isSubscription: false, ends: null } }] })
+    expect(report).toMatchObject({ isWhole: true, statements: [{ kind: 'period', reported: { isSubscription: false, ends: null } }] })
   })
 
   test('auto-renew, the next product and the account of the last transaction', async () => {
@@ -81,19 +81,19 @@ describe('a lineage is reported whole', () => {
     subscription.last().appAccountToken = '7e3fb20b-4cdb-47cc-936d-99d65f608138'
     const report = await reported(subscription.lineage)
     expect(report.accountId).toBe('7e3fb20b-4cdb-47cc-936d-99d65f608138')
-    const said = { autoRenews: false, nextProduct: 'com.example.basic', nextLevel: 'downgrade', gaveUp: false }
-    expect(renewalsIn(report.statements)).toMatchObject([{ subject: subscription.lineage, said }])
+    const renewal = { autoRenews: false, nextProduct: 'com.example.basic', nextLevel: 'downgrade', gaveUp: false }
+    expect(renewalsIn(report.statements)).toMatchObject([{ subject: subscription.lineage, reported: renewal }])
   })
 
   test('retry and grace of the last period only', async () => {
     const subscription = known()
     subscription.renew(BEGIN + MONTH_MS)
     subscription.failToRenew(BEGIN + 2 * MONTH_MS, NOW + 1000)
-    const [first, last] = saidIn(await reported(subscription.lineage))
+    const [first, last] = reportedIn(await reported(subscription.lineage))
     expect(first).not.toHaveProperty('retrySince')
     expect(last).toMatchObject({ retrySince: iso(NOW), graceUntil: iso(NOW + 1000) })
     subscription.endGrace(NOW)
-    const [, later] = saidIn(await reported(subscription.lineage))
+    const [, later] = reportedIn(await reported(subscription.lineage))
     expect(later).toMatchObject({ retrySince: iso(NOW) })
     expect(later).not.toHaveProperty('graceUntil')
   })
@@ -101,7 +101,7 @@ describe('a lineage is reported whole', () => {
   test('the end of the run', async () => {
     const subscription = known()
     subscription.expire(BEGIN + MONTH_MS, 'BILLING_RETRY')
-    expect(renewalsIn((await reported(subscription.lineage)).statements)).toMatchObject([{ said: { gaveUp: true, autoRenews: false } }])
+    expect(renewalsIn((await reported(subscription.lineage)).statements)).toMatchObject([{ reported: { gaveUp: true, autoRenews: false } }])
   })
 
   test('what was upgraded and downgraded', async () => {
@@ -110,7 +110,7 @@ describe('a lineage is reported whole', () => {
     subscription.downgrade(BEGIN + 2000, MONTHLY)
     subscription.renew(BEGIN + 12 * MONTH_MS)
     subscription.renew(BEGIN + 13 * MONTH_MS)
-    const levels = saidIn(await reported(subscription.lineage)).map(({ product, level }) => [product, level?.is])
+    const levels = reportedIn(await reported(subscription.lineage)).map(({ product, level }) => [product, level?.is])
     expect(levels).toEqual([
       [MONTHLY, undefined],
       [YEARLY, 'upgrade'],
@@ -123,7 +123,7 @@ describe('a lineage is reported whole', () => {
     const subscription = known()
     subscription.renew(BEGIN + MONTH_MS)
     subscription.refund(NOW - 1000, 50_000, 0)
-    expect(saidIn(await reported(subscription.lineage)).map(({ refund }) => refund)).toEqual([
+    expect(reportedIn(await reported(subscription.lineage)).map(({ refund }) => refund)).toEqual([
       { at: iso(NOW - 1000), amount: '4.995' },
       null,
     ])
@@ -134,7 +134,7 @@ describe('a lineage is reported whole', () => {
     const history = { signedTransactions: [subscription.signedTransaction(NOW)], hasMore: false }
     subscription.renew(BEGIN + MONTH_MS)
     fixture.server.override = ({ path }) => (path.includes('/history/') ? { status: 200, body: history } : null)
-    expect(saidIn(await reported(subscription.lineage)).map(({ begins }) => begins)).toEqual([iso(BEGIN), iso(BEGIN + MONTH_MS)])
+    expect(reportedIn(await reported(subscription.lineage)).map(({ begins }) => begins)).toEqual([iso(BEGIN), iso(BEGIN + MONTH_MS)])
   })
 
   test('a history without end is not read to its end, and not called whole', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from 'vitest'
-import { type AppleFixture, appleFixture, NOW, saidBy } from '../../../harness/stores/apple-fixture.ts'
+import { type AppleFixture, appleFixture, NOW, reportedBy } from '../../../harness/stores/apple-fixture.ts'
 import type { AppleNotification } from '../../../harness/stores/apple-jws.ts'
 import { appleSubscription } from '../../../harness/stores/apple-subscription.ts'
 
@@ -21,7 +21,7 @@ export function appleStage() {
     get chain() {
       return fixture.chain
     },
-    says: (notification: AppleNotification) => saidBy(fixture, notification),
+    says: (notification: AppleNotification) => reportedBy(fixture, notification),
     /** A subscription that has begun. */
     begun(setup = {}) {
       const subscription = appleSubscription(fixture.chain, setup)

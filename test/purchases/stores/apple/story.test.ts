@@ -18,7 +18,7 @@ const facts = (statements: ReturnType<typeof periodsIn>) =>
   Object.fromEntries(
     statements
       .toSorted((a, b) => a.statedAt - b.statedAt)
-      .map(({ subject, said }) => [subject, Object.fromEntries(FIELDS.map(field => [field, said[field]]))]),
+      .map(({ subject, reported }) => [subject, Object.fromEntries(FIELDS.map(field => [field, reported[field]]))]),
   )
 
 test('a story that Apple posts is admitted into one lane, and says the same of its periods as Apple’s answer', async () => {
@@ -28,8 +28,8 @@ test('a story that Apple posts is admitted into one lane, and says the same of i
 
   const reads = await Promise.all(notifications.map(notification => fixture.read(notification)))
   expect(reads.map(({ refresh }) => refresh)).toEqual(Array(10).fill(false))
-  const told = reads.flatMap(read => periodsIn(onlyReport(read).statements))
+  const statements = reads.flatMap(read => periodsIn(onlyReport(read).statements))
   const asked = onlyReport(await fixture.store.refresh(subscription.lineage, fixture.asking))
-  expect(facts(told)).toEqual(facts(periodsIn(asked.statements)))
-  expect(Object.keys(facts(told))).toHaveLength(4)
+  expect(facts(statements)).toEqual(facts(periodsIn(asked.statements)))
+  expect(Object.keys(facts(statements))).toHaveLength(4)
 })

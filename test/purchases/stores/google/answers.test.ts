@@ -127,7 +127,7 @@ test('an answer of over a megabyte is read as a whole', async () => {
   const order = fixture.google.orders.get('GPA.weekly')!
   Object.assign(order, { filler: 'x'.repeat(1_200_000) })
   const [report] = reportsOf(await refresh('weekly'))
-  const ends = report!.statements.flatMap(statement => (statement.kind === 'period' ? [statement.said.ends ?? ''] : []))
+  const ends = report!.statements.flatMap(statement => (statement.kind === 'period' ? [statement.reported.ends ?? ''] : []))
   expect(ends.toSorted().at(-1)).toBe(`${new Date(endsAt()).toISOString().slice(0, 19)}Z`)
   expect(new Set(report!.statements.map(({ subject }) => subject)).size).toBe(701)
 })

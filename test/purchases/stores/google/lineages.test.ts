@@ -59,11 +59,11 @@ test('the replaced one says nothing of whether the lineage goes on, and its end 
       statedAt: START + 15 * DAY,
       subject: '',
       token: 'old',
-      said: { isReplaced: true, autoRenews: true, gaveUp: false },
+      reported: { isReplaced: true, autoRenews: true, gaveUp: false },
     },
   ])
   expect(report!.isWhole).toBe(false)
-  const ends = report!.statements.filter(statement => statement.kind === 'period' && statement.said.ends === '2026-01-16T10:00:00Z')
+  const ends = report!.statements.filter(statement => statement.kind === 'period' && statement.reported.ends === '2026-01-16T10:00:00Z')
   expect(ends.map(({ statedAt }) => statedAt)).toEqual([START + 15 * DAY])
 })
 

@@ -14,7 +14,7 @@ const subscription = (notificationType: number) => ({
 })
 
 /** What the notification says; every one that is read asks for a refresh. */
-function said(notification: object) {
+function reportedBy(notification: object) {
   const read = readPlayNotification(recorded(notification))
   if (read.is !== 'read') throw new Error('ignored')
   expect(read).toMatchObject({ environment: null, refresh: true })
@@ -23,8 +23,8 @@ function said(notification: object) {
   return report!
 }
 
-const renewal = (fields: object) => ({ kind: 'renewal', subject: '', statedAt: AT, origin: 'push', said: fields })
-const period = (fields: object) => ({ kind: 'period', subject: '', statedAt: AT, origin: 'push', said: fields })
+const renewal = (fields: object) => ({ kind: 'renewal', subject: '', statedAt: AT, origin: 'push', reported: fields })
+const period = (fields: object) => ({ kind: 'period', subject: '', statedAt: AT, origin: 'push', reported: fields })
 const SINCE = { retrySince: '2026-03-01T10:00:00Z' }
 
 test.each([
@@ -37,7 +37,7 @@ test.each([
   [7, 'RESTARTED', [renewal({ autoRenews: true, gaveUp: false })]],
   [8, 'PRICE_CHANGE_CONFIRMED', []],
   [9, 'DEFERRED', []],
-  [10, 'PAUSED', [{ kind: 'renewal', said: { isPaused: true } }]],
+  [10, 'PAUSED', [{ kind: 'renewal', reported: { isPaused: true } }]],
   [11, 'PAUSE_SCHEDULE_CHANGED', []],
   [12, 'REVOKED', [period({ ends: '2026-03-01T10:00:00Z' }), renewal({ autoRenews: false })]],
   [13, 'EXPIRED', [renewal({ autoRenews: false, gaveUp: true })]],
@@ -48,7 +48,7 @@ test.each([
   [22, 'PRICE_STEP_UP_CONSENT_UPDATED', []],
   [99, '99', []],
 ])('subscription %i %s', (number, subtype, statements) => {
-  const report = said(subscription(number))
+  const report = reportedBy(subscription(number))
   expect(report.lineage).toBe('token-1')
   expect(report.statements).toHaveLength(statements.length)
   expect(report.statements).toMatchObject(statements)
@@ -62,14 +62,14 @@ test.each([
   [7, '7'],
 ])('one-time product %i %s says nothing by itself', (notificationType, subtype) => {
   const notification = { oneTimeProductNotification: { version: '1.0', notificationType, purchaseToken: 'token-2', sku: 'coins' } }
-  expect(said(notification)).toMatchObject({ lineage: 'token-2', statements: [], notices: [] })
+  expect(reportedBy(notification)).toMatchObject({ lineage: 'token-2', statements: [], notices: [] })
   const decoded = decodePush(recorded(notification).body)
   expect(typeof decoded !== 'string' && signedNotification(decoded)).toMatchObject({ type: 'one_time_product', subtype, lane: 'token-2' })
 })
 
 test('a voided purchase names its order for the refresh', () => {
   const notification = { voidedPurchaseNotification: { purchaseToken: 'token-3', orderId: 'GPA.3..4', productType: 1, refundType: 1 } }
-  expect(said(notification)).toMatchObject({ lineage: 'token-3', statements: [] })
+  expect(reportedBy(notification)).toMatchObject({ lineage: 'token-3', statements: [] })
   expect(readPlayNotification(recorded(notification))).toMatchObject({ transactions: ['GPA.3..4'] })
 })
 
@@ -81,7 +81,7 @@ test('a refund under review is a notice, in the lane of its order', () => {
     refundReason: 7,
     obfuscatedAccountId: 'user-4',
   }
-  expect(said({ pendingRefundReviewNotification })).toMatchObject({
+  expect(reportedBy({ pendingRefundReviewNotification })).toMatchObject({
     lineage: 'order:GPA.4',
     accountId: 'user-4',
     statements: [],

@@ -98,14 +98,14 @@ test('a configured push account is the only one', async () => {
 })
 
 test('nothing of a token is logged or thrown', async () => {
-  const said: unknown[] = []
+  const logged: unknown[] = []
   const spies = (['log', 'info', 'warn', 'error'] as const).map(name =>
-    vi.spyOn(console, name).mockImplementation((...words) => said.push(words)),
+    vi.spyOn(console, name).mockImplementation((...words) => logged.push(words)),
   )
   await admitted({ aud: 'https://elsewhere.example' })
   await fixture.play.admit(arrival('Bearer secret-head.secret-claims.secret-signature'), fixture.settings)
   for (const spy of spies) spy.mockRestore()
-  expect(said).toEqual([])
+  expect(logged).toEqual([])
 })
 
 test('another package is foreign, and told only to a right sender', async () => {

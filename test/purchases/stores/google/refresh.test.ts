@@ -81,7 +81,7 @@ test('cancelled: off at the time of the cancellation; restarted: on', async () =
   expect(off.renewal.autoRenews).toBe(false)
   expect(off.report.statements.filter(({ kind }) => kind === 'renewal')[0]).toMatchObject({
     statedAt: START + 3 * DAY,
-    said: { autoRenews: false },
+    reported: { autoRenews: false },
   })
   restart(START + 4 * DAY)
   expect((await known()).renewal).toMatchObject({ autoRenews: true, gaveUp: false })

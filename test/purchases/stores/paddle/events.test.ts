@@ -18,7 +18,7 @@ const read = (type: string, data: object) => {
   const event = { event_id: 'evt_1', event_type: type, occurred_at: new Date(AT).toISOString(), data }
   return readPaddleEvent({ id: 'evt_1', type, subtype: null, statedAt: AT, body: Buffer.from(JSON.stringify(event)) })
 }
-const said = (type: string, data: object) => {
+const reportedBy = (type: string, data: object) => {
   const found = read(type, data)
   if (found.is !== 'read') throw new Error('ignored')
   expect(found).toMatchObject({ environment: null, refresh: true })
@@ -31,11 +31,11 @@ const subscription = (fields: object = {}) => ({
   custom_data: { user_id: 'u1' },
   ...fields,
 })
-const renewal = (fields: object) => [{ kind: 'renewal', subject: '', statedAt: AT, origin: 'push', said: fields }]
+const renewal = (fields: object) => [{ kind: 'renewal', subject: '', statedAt: AT, origin: 'push', reported: fields }]
 const scheduled = (action: string) => ({ scheduled_change: { action, effective_at: '2026-04-01T00:00:00Z' } })
 
 test.each(['created', 'activated', 'trialing', 'imported', 'past_due'])('subscription.%s asks for a refresh', type => {
-  expect(said(`subscription.${type}`, subscription())).toEqual([])
+  expect(reportedBy(`subscription.${type}`, subscription())).toEqual([])
 })
 
 test.each<[string, object, object[]]>([
@@ -49,16 +49,16 @@ test.each<[string, object, object[]]>([
   ['an unknown status says nothing', { status: 'frozen' }, []],
   ['ended', { status: 'canceled' }, renewal({ autoRenews: false })],
 ])('subscription.updated: %s', (_, fields, statements) => {
-  expect(said('subscription.updated', subscription(fields))).toEqual(statements)
+  expect(reportedBy('subscription.updated', subscription(fields))).toEqual(statements)
 })
 
 test('subscription.paused and subscription.resumed say the pause and its end', () => {
-  expect(said('subscription.paused', subscription({ status: 'paused' }))).toEqual(renewal({ isPaused: true }))
-  expect(said('subscription.resumed', subscription())).toEqual(renewal({ isPaused: false }))
+  expect(reportedBy('subscription.paused', subscription({ status: 'paused' }))).toEqual(renewal({ isPaused: true }))
+  expect(reportedBy('subscription.resumed', subscription())).toEqual(renewal({ isPaused: false }))
 })
 
 test('subscription.canceled: off, and the run has ended', () => {
-  expect(said('subscription.canceled', subscription({ status: 'canceled' }))).toEqual(
+  expect(reportedBy('subscription.canceled', subscription({ status: 'canceled' }))).toEqual(
     renewal({ autoRenews: false, gaveUp: true, isPaused: null }),
   )
   expect(read('subscription.canceled', subscription({ status: 'canceled' }))).toMatchObject({
@@ -80,11 +80,13 @@ test.each([
     reports: [],
     refresh: true,
   })
-  expect(said(`transaction.${type}`, { id: TRANSACTION, subscription_id: SUBSCRIPTION })).toEqual([])
+  expect(reportedBy(`transaction.${type}`, { id: TRANSACTION, subscription_id: SUBSCRIPTION })).toEqual([])
 })
 
 test.each(['created', 'updated'])('adjustment.%s asks for a refresh', type => {
-  expect(said(`adjustment.${type}`, { id: 'adj_1', action: 'refund', status: 'pending_approval', transaction_id: TRANSACTION })).toEqual([])
+  expect(
+    reportedBy(`adjustment.${type}`, { id: 'adj_1', action: 'refund', status: 'pending_approval', transaction_id: TRANSACTION }),
+  ).toEqual([])
 })
 
 test('the entities have the types that the SDK gives them', () => {

@@ -130,7 +130,7 @@ test('cancelled at once: off at that time, and the period ends', async () => {
   const { periods, report } = await known(id)
   expect(periods).toMatchObject([{ ends: '2026-01-04T10:00:00Z' }])
   expect(report.statements).toContainEqual(
-    expect.objectContaining({ kind: 'renewal', statedAt: START + 3 * DAY, said: { autoRenews: false, gaveUp: true } }),
+    expect.objectContaining({ kind: 'renewal', statedAt: START + 3 * DAY, reported: { autoRenews: false, gaveUp: true } }),
   )
 })
 
@@ -160,7 +160,9 @@ test('paused: the period ends, and nothing is said of auto-renew; resumed: a per
   expect(resumed.periods[1]).toMatchObject({ begins: '2026-01-21T10:00:00Z', ends: '2026-02-20T10:00:00Z' })
   expect(resumed.periods[1]).not.toHaveProperty('isRenewal')
   // The end of the pause is no end of the period before: the statement of the time of the pause goes on to count.
-  const ends = resumed.report.statements.filter(one => one.kind === 'period' && one.subject === paused.periods[0]!.subject && one.said.ends)
+  const ends = resumed.report.statements.filter(
+    one => one.kind === 'period' && one.subject === paused.periods[0]!.subject && one.reported.ends,
+  )
   expect(ends.map(({ statedAt }) => statedAt)).toEqual([START])
   expect(endsAt()).toBe(START + 50 * DAY)
 })

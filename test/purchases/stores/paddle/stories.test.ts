@@ -122,7 +122,7 @@ const STORIES: {
   },
 ]
 
-type Told = { read: Statement[]; answer: Statement[] }
+type StoryStatements = { read: Statement[]; answer: Statement[] }
 
 const ofMain = (reports: StoreReport[], lineage: string): Statement[] =>
   reports.filter(report => report.lineage === lineage).flatMap(({ statements }) => statements)
@@ -145,17 +145,17 @@ async function readOf(push: PaddlePush, lineage: string): Promise<Statement[]> {
 }
 
 /** What each step says, and what the store answers after it; in the end, a day later, once more. */
-async function play({ options, last, steps }: (typeof STORIES)[number]): Promise<Told[]> {
+async function play({ options, last, steps }: (typeof STORIES)[number]): Promise<StoryStatements[]> {
   const story = paddleStory(fixture.live, options)
-  const told: Told[] = []
+  const results: StoryStatements[] = []
   for (const step of steps) {
     const pushes = step(story)
     at(pushes.at(-1)!.at + 2000)
     const read = (await Promise.all(pushes.map(push => readOf(push, story.id)))).flat()
-    told.push({ read, answer: await answered(story.id) })
+    results.push({ read, answer: await answered(story.id) })
   }
   at(day(last))
-  return [...told, { read: [], answer: await answered(story.id) }]
+  return [...results, { read: [], answer: await answered(story.id) }]
 }
 
 const ties = new WeakMap<Statement, Tied>()
@@ -202,13 +202,13 @@ const shown = ({
   ].join(', ')
 
 describe.each(STORIES)('$name', story => {
-  let told: Told[]
+  let results: StoryStatements[]
   beforeAll(async () => {
-    told = await play(story)
+    results = await play(story)
   })
 
   test('is the same in every order, with repetitions', () => {
-    const all = told.map(({ read, answer }) => [...read, ...answer])
+    const all = results.map(({ read, answer }) => [...read, ...answer])
     const expected = fold(all.flat())
     expect(expected.completeUntil).toBe(Number.POSITIVE_INFINITY)
     const [last, ...notifications] = all.toReversed()
@@ -216,17 +216,17 @@ describe.each(STORIES)('$name', story => {
   })
 
   test('is the same whichever answers were asked for in between', () => {
-    const reads = told.flatMap(({ read }) => read)
-    const last = told.at(-1)!.answer
-    const expected = lasting(told.flatMap(({ read, answer }) => [...read, ...answer]))
+    const reads = results.flatMap(({ read }) => read)
+    const last = results.at(-1)!.answer
+    const expected = lasting(results.flatMap(({ read, answer }) => [...read, ...answer]))
     expect(lasting([...reads, ...last])).toEqual(expected)
-    for (let mask = 0; mask < 1 << (told.length - 1); mask++) {
-      const some = told.slice(0, -1).flatMap(({ answer }, i) => ((mask >> i) & 1 ? answer : []))
+    for (let mask = 0; mask < 1 << (results.length - 1); mask++) {
+      const some = results.slice(0, -1).flatMap(({ answer }, i) => ((mask >> i) & 1 ? answer : []))
       expect(lasting([...last, ...reads, ...some])).toEqual(expected)
     }
   })
 
   test('is what the story says', () => {
-    expect(lasting(told.flatMap(({ read, answer }) => [...read, ...answer])).map(shown)).toEqual(story.expected)
+    expect(lasting(results.flatMap(({ read, answer }) => [...read, ...answer])).map(shown)).toEqual(story.expected)
   })
 })

@@ -91,29 +91,29 @@ test.each<[string, string, object, object | undefined, object[]]>([
     'updated',
     { cancel_at_period_end: true, canceled_at: SECONDS - 7 },
     { cancel_at_period_end: false },
-    [{ statedAt: AT - 7000, said: { autoRenews: false } }],
+    [{ statedAt: AT - 7000, reported: { autoRenews: false } }],
   ],
-  ['off by a date', 'updated', { cancel_at: SECONDS + 99 }, { cancel_at: null }, [{ statedAt: AT, said: { autoRenews: false } }]],
-  ['on', 'updated', {}, { cancel_at_period_end: true, canceled_at: SECONDS - 7 }, [{ statedAt: AT, said: { autoRenews: true } }]],
-  ['on, a date is cleared', 'updated', {}, { cancel_at: SECONDS + 99 }, [{ statedAt: AT, said: { autoRenews: true } }]],
+  ['off by a date', 'updated', { cancel_at: SECONDS + 99 }, { cancel_at: null }, [{ statedAt: AT, reported: { autoRenews: false } }]],
+  ['on', 'updated', {}, { cancel_at_period_end: true, canceled_at: SECONDS - 7 }, [{ statedAt: AT, reported: { autoRenews: true } }]],
+  ['on, a date is cleared', 'updated', {}, { cancel_at: SECONDS + 99 }, [{ statedAt: AT, reported: { autoRenews: true } }]],
   ['another change', 'updated', { cancel_at_period_end: true, canceled_at: SECONDS - 7 }, { metadata: {} }, []],
   ['a change that is not told', 'updated', { cancel_at_period_end: true, canceled_at: SECONDS - 7 }, undefined, []],
   ['created', 'created', {}, undefined, []],
-  ['created with an end', 'created', { cancel_at: SECONDS + 99 }, undefined, [{ statedAt: AT, said: { autoRenews: false } }]],
-  ['ended', 'deleted', { canceled_at: SECONDS }, undefined, [{ statedAt: AT, said: { gaveUp: true } }]],
+  ['created with an end', 'created', { cancel_at: SECONDS + 99 }, undefined, [{ statedAt: AT, reported: { autoRenews: false } }]],
+  ['ended', 'deleted', { canceled_at: SECONDS }, undefined, [{ statedAt: AT, reported: { gaveUp: true } }]],
   [
     'ended as planned',
     'deleted',
     { cancel_at_period_end: true, canceled_at: SECONDS - 99 },
     undefined,
     [
-      { statedAt: AT - 99_000, said: { autoRenews: false } },
-      { statedAt: AT, said: { gaveUp: true } },
+      { statedAt: AT - 99_000, reported: { autoRenews: false } },
+      { statedAt: AT, reported: { gaveUp: true } },
     ],
   ],
 ])('auto-renew: %s', (_, type, changes, before, expected) => {
   const found = read(`customer.subscription.${type}`, { ...SUBSCRIPTION, ...changes }, before && { before })
-  expect(statementsOf(found)).toEqual(expected.map(said => ({ kind: 'renewal', origin: 'push', subject: '', ...said })))
+  expect(statementsOf(found)).toEqual(expected.map(reported => ({ kind: 'renewal', origin: 'push', subject: '', ...reported })))
   if (found.is === 'read' && expected.length > 0)
     expect(found.reports).toMatchObject([{ lineage: 'sub_1', platform: 'stripe', isWhole: false }])
 })
@@ -126,7 +126,7 @@ test('a failed charge of a renewal: the period of its invoice is one after billi
       statedAt: AT,
       subject: 'in_1',
       ids: { transaction: null, originalTransaction: null, token: null, order: 'in_1', subscription: 'sub_1', storeType: null },
-      said: { isRecovered: true },
+      reported: { isRecovered: true },
     },
   ])
   // The first charge, or one in the middle of a period, is none of a renewal.

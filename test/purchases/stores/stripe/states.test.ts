@@ -80,7 +80,7 @@ test('cancelled: off at the time of the cancellation; restarted: on', async () =
   expect(off.report.statements.filter(({ kind }) => kind === 'renewal')[0]).toMatchObject({
     statedAt: START + 3 * DAY_MS,
     subject: '',
-    said: { autoRenews: false },
+    reported: { autoRenews: false },
   })
   expect(off.periods).toMatchObject([{ ends: '2026-01-31T10:00:00Z' }])
   one.restart(START + 5 * DAY_MS)

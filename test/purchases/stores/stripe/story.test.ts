@@ -138,21 +138,21 @@ const STORIES: Story[] = [
   },
 ]
 
-type Told = { pushes: Statement[][]; answers: Statement[][] }
+type StoryStatements = { pushes: Statement[][]; answers: Statement[][] }
 
 let fixture: StripeFixture
-const toldOf = new Map<string, Told>()
+const emittedOf = new Map<string, StoryStatements>()
 // All stories first: while orders are folded nothing else runs, and connections that the server meanwhile closes for idleness would be used again.
 beforeAll(async () => {
   fixture = await stripeFixture()
-  for (const story of STORIES) toldOf.set(story.name, await told(story))
+  for (const story of STORIES) emittedOf.set(story.name, await runStory(story))
   await fixture.close()
 })
 
 const ofLineage = (reports: StoreReport[]) => reports.filter(({ lineage }) => lineage === 'sub_1').flatMap(({ statements }) => statements)
 
 /** What the events and the answers after each of them state. */
-async function told({ options, steps }: Story): Promise<Told> {
+async function runStory({ options, steps }: Story): Promise<StoryStatements> {
   fixture.server.clear()
   const one = stripeStory(fixture.server, options)
   const [pushes, answers]: [Statement[][], Statement[][]] = [[], []]
@@ -179,16 +179,16 @@ function fold(statements: Statement[]): FoldedLineage {
 }
 
 describe.each(STORIES)('$name', story => {
-  const whole = ({ pushes, answers }: Told) => fold([...pushes, ...answers].flat())
+  const whole = ({ pushes, answers }: StoryStatements) => fold([...pushes, ...answers].flat())
 
   test('is recorded as it was', () => {
-    const { periods } = whole(toldOf.get(story.name)!)
+    const { periods } = whole(emittedOf.get(story.name)!)
     expect(periods).toHaveLength(story.expected.length)
     expect(periods).toMatchObject(story.expected)
   })
 
   test('in every order', () => {
-    const { pushes, answers } = toldOf.get(story.name)!
+    const { pushes, answers } = emittedOf.get(story.name)!
     const expected = whole({ pushes, answers })
     const turns = pushes.map((push, i) => [...push, ...answers[i]!])
     for (const order of permutations(turns)) expect(fold([...order.flat(), ...order[0]!])).toEqual(expected)
@@ -196,7 +196,7 @@ describe.each(STORIES)('$name', story => {
 
   if (story.isSeenOnlyWhenAsked) return
   test('whichever answers in between were asked for', () => {
-    const { pushes, answers } = toldOf.get(story.name)!
+    const { pushes, answers } = emittedOf.get(story.name)!
     const expected = whole({ pushes, answers })
     const inBetween = answers.slice(0, -1)
     fc.assert(
