@@ -29,8 +29,8 @@ export type ApiRequest = {
   /** Is given the body before it is validated. */
   onBody: (body: unknown) => void
 }
-/** Of an app: its operations act in the environment of their user, which `onPlace` is given. */
-export type AppRequest = ApiRequest & { onPlace: (environment: EnvironmentKind) => void }
+/** Of an app: its operations act in the environment of their user, which `onEnvironment` is given. */
+export type AppRequest = ApiRequest & { onEnvironment: (environment: EnvironmentKind) => void }
 export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null }
 
 /** Compares an answer with the description and reports every difference. */

@@ -12,11 +12,11 @@ export type StoreMetrics = { notification(labels: NotificationLabels, seconds: n
 /** `sandboxInProduction`: a user of production has claimed a purchase of a store's sandbox, and got access for a short time. */
 export type ClaimMetrics = { sandboxInProduction(): void }
 /** What the work on the lanes of stores counts. */
-export type LaneMetrics = { refresh(store: string, result: string): void; missed(store: string): void }
+export type RefreshMetrics = { refresh(store: string, result: string): void; missed(store: string): void }
 export type Metrics = HttpMetrics &
   RunMetrics &
   FigureMetrics &
-  LaneMetrics &
+  RefreshMetrics &
   ClaimMetrics &
   StoreMetrics & { text(): Promise<string>; contentType: string; close(): void }
 

@@ -46,7 +46,7 @@ export const noteAttempt =
   }
 
 /** Keeps for the log where the operation of an app acts. */
-export const notePlace =
+export const noteEnvironment =
   ({ state }: Pick<Context, 'state'>) =>
   (environment: EnvironmentKind): void => {
     state.actsIn = environment

@@ -165,13 +165,13 @@ function json(ctx: Context, body: string): void {
 export type Listening = { port: number; close(): Promise<void> }
 
 /** Where a server listens; without `host`, on all interfaces. */
-type Place = { port: number; host?: string | undefined }
+type ListenAddress = { port: number; host?: string | undefined }
 
 /** Serves the API. */
-export const listen = (deps: ServerDeps, place: Place): Promise<Listening> => serveApp(application(deps), place, deps)
+export const listen = (deps: ServerDeps, address: ListenAddress): Promise<Listening> => serveApp(application(deps), address, deps)
 
 /** Serves health, readiness and metrics, and nothing else, on a port of their own. */
-export const listenForFigures = (deps: ServerDeps, place: Place): Promise<Listening> => serveApp(figuresOnly(deps), place, deps)
+export const listenForFigures = (deps: ServerDeps, address: ListenAddress): Promise<Listening> => serveApp(figuresOnly(deps), address, deps)
 
 function figuresOnly(deps: ServerDeps): App {
   const app: App = new Koa()
@@ -186,7 +186,7 @@ function figuresOnly(deps: ServerDeps): App {
 }
 
 /** `close` ends idle connections at once and waits for the requests in progress. */
-async function serveApp(app: App, { port, host }: Place, deps: ServerDeps): Promise<Listening> {
+async function serveApp(app: App, { port, host }: ListenAddress, deps: ServerDeps): Promise<Listening> {
   const handle = app.callback()
   const server = createServer({ maxHeaderSize: HEADER_BYTES, requestTimeout: 120_000, keepAliveTimeout: 65_000 }, handle)
   refuseRaw(server, () => deps.publicUrl)

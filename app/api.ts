@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { answerCheck } from '../api/answer-check.ts'
-import { type LaneMetrics, metrics, type RunMetrics } from '../api/metrics.ts'
+import { metrics, type RefreshMetrics, type RunMetrics } from '../api/metrics.ts'
 import { readiness } from '../api/readiness.ts'
 import { requestTurns } from '../api/request-turns.ts'
 import { type Listening, listen, listenForFigures } from '../api/server.ts'
@@ -25,7 +25,7 @@ export type ServedApi = Listening & {
   url: string
   metricsUrl: string | null
   countOutcome: RunMetrics['outcome']
-  laneMetrics: LaneMetrics
+  refreshMetrics: RefreshMetrics
 }
 
 /** Connections of the pool that no request uses: for downloads and, in a process that is a worker as well, for its jobs. */
@@ -131,7 +131,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     url,
     metricsUrl,
     countOutcome: measurements.outcome,
-    laneMetrics: measurements,
+    refreshMetrics: measurements,
     close,
   }
 }

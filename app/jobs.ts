@@ -30,8 +30,8 @@ import { answerConsumption } from '../workflows/stores/apple/answer-consumption.
 import type { Stores } from '../workflows/stores/clients.ts'
 import { forwardPush } from '../workflows/stores/forward/forward-push.ts'
 import { acknowledgePurchase } from '../workflows/stores/google/acknowledge-purchase.ts'
-import { laneHandler } from '../workflows/stores/lane/handler.ts'
-import type { GivenUpNotification, LaneCounts } from '../workflows/stores/lane/lane-deps.ts'
+import { refreshHandler } from '../workflows/stores/lane/handler.ts'
+import type { GivenUpNotification, RefreshCounts } from '../workflows/stores/lane/lane-deps.ts'
 
 export type JobsDeps = {
   pool: Pool
@@ -53,7 +53,7 @@ export type JobsDeps = {
   publicUrl: string
   partRows: number
   policies: Policies
-  laneCounts?: LaneCounts
+  refreshCounts?: RefreshCounts
   onSetAside?: (one: GivenUpNotification) => void
   at?: AtCrashPoint
 }
@@ -63,7 +63,7 @@ type Jobs = { handlers: JobHandler[]; timers: Timer[]; consumers: Consumer[] }
 /** The registry of jobs: every kind of job with its handler, every timer and every consumer of the log. A worker process executes them. */
 export function jobs(deps: JobsDeps): Jobs {
   const { pool, planned, recording, copying, secrets, storage, outgoing, tokens, stores, mail, publicUrl, partRows, policies } = deps
-  const { at = NOWHERE, laneCounts, onSetAside } = deps
+  const { at = NOWHERE, refreshCounts, onSetAside } = deps
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
   const destinations = reportDestinations({ outgoing, guard, tokens })
   const gate = startGate()
@@ -88,7 +88,14 @@ export function jobs(deps: JobsDeps): Jobs {
       reportFiles({ pool, copying, planned, policies, at, storage, partRows, starts: gate }),
       ...reportDeliveries({ pool, planned, policies, at, storage, secrets, publicUrl, destinations }),
       automationHandler({ pool, planned, recording, effects, policy: policies.step, at }),
-      laneHandler({ pool, secrets, clients: stores, at, ...(laneCounts && { counts: laneCounts }), ...(onSetAside && { onSetAside }) }),
+      refreshHandler({
+        pool,
+        secrets,
+        clients: stores,
+        at,
+        ...(refreshCounts && { counts: refreshCounts }),
+        ...(onSetAside && { onSetAside }),
+      }),
       deliveryHandler({ pool: planned, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
     timers: TIMERS.map(({ kind, fire, fireTogether }) => ({

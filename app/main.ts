@@ -26,14 +26,14 @@ async function main(): Promise<void> {
   const config = readConfig(process.env)
   const log = logger(config.logLevel, { isPretty: process.stdout.isTTY })
   const stopped = new AbortController()
-  let askedAt = 0
+  let signalledAt = 0
   let perennial: Perennial | undefined
   const stop = (signal: string) => {
     // A second request to stop ends the process at once. Leases expire by themselves. One Ctrl-C may arrive twice: from the terminal, which
     // signals all its processes, and from npm, which forwards the signal.
-    if (stopped.signal.aborted && performance.now() - askedAt > SAME_MS) process.exit(130)
+    if (stopped.signal.aborted && performance.now() - signalledAt > SAME_MS) process.exit(130)
     if (stopped.signal.aborted) return
-    askedAt = performance.now()
+    signalledAt = performance.now()
     stopped.abort()
     log.info({ signal }, 'stopping')
     void perennial?.stop().then(() => finish(0))

@@ -81,7 +81,7 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
       const { work } = await import('./worker.ts')
       const publicUrl = config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`
       closing.push(
-        await work(config, log, resources, { publicUrl, countOutcome: served?.countOutcome, laneMetrics: served?.laneMetrics, at }),
+        await work(config, log, resources, { publicUrl, countOutcome: served?.countOutcome, refreshMetrics: served?.refreshMetrics, at }),
       )
     }
     return { url: served?.url ?? null, metricsUrl: served?.metricsUrl ?? null, keys, keysFile, stop }

@@ -12,7 +12,7 @@ import { POLICIES } from '../workflows/engine/policy.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
 import { storeClients } from '../workflows/stores/clients.ts'
-import type { LaneCounts } from '../workflows/stores/lane/lane-deps.ts'
+import type { RefreshCounts } from '../workflows/stores/lane/lane-deps.ts'
 import { sweepsOf } from '../workflows/stores/sweep/sweeps.ts'
 import type { Config } from './config.ts'
 import { jobs } from './jobs.ts'
@@ -23,7 +23,7 @@ export type WorkOptions = {
   /** The service's own address. */
   publicUrl: string
   countOutcome?: ((kind: string, outcome: string) => void) | undefined
-  laneMetrics?: LaneCounts | undefined
+  refreshMetrics?: RefreshCounts | undefined
   at?: AtCrashPoint | undefined
 }
 
@@ -32,7 +32,7 @@ export async function work(
   config: Config,
   log: Logger,
   resources: Resources,
-  { publicUrl, countOutcome, laneMetrics, at }: WorkOptions,
+  { publicUrl, countOutcome, refreshMetrics, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
   const { url, pool, secrets, storage } = resources
   const { allowPrivateNetwork, mail, exportPartRows: partRows, leaseMs } = config
@@ -61,7 +61,7 @@ export async function work(
       ...network,
       partRows,
       policies: POLICIES,
-      ...(laneMetrics && { laneCounts: laneMetrics }),
+      ...(refreshMetrics && { refreshCounts: refreshMetrics }),
       onSetAside: one => log.warn(one, 'a notification of a store was set aside'),
       ...(at && { at }),
     }),

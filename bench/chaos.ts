@@ -35,24 +35,24 @@ function killer({ parts, kill }: Installation) {
 
 async function measure(resources: Resources, driver: Driver, isDisturbed: boolean): Promise<Times> {
   const [events, seconds] = [option('events', 6_000), option('seconds', 60)]
-  const place = await install(resources, driver === 'BullMQ')
+  const installation = await install(resources, driver === 'BullMQ')
   const received = new Map<string, number>()
   const address = await sink(resources, (id, path) => received.set(path + id, (received.get(path + id) ?? 0) + 1))
-  await receiveAt(place.call, address)
+  await receiveAt(installation.call, address)
   say(`${driver}, ${isDisturbed ? 'with kills' : 'undisturbed'}`)
   const began = performance.now()
-  const kills = isDisturbed ? killer(place) : undefined
-  await postEvenly(place.call, events, seconds, done => kills?.passed(done))
+  const kills = isDisturbed ? killer(installation) : undefined
+  await postEvenly(installation.call, events, seconds, done => kills?.passed(done))
   const posted = performance.now()
   await kills?.ended()
   const beforeLedger = performance.now()
-  await persist(place.call, 'GET', '/v4/ledger')
+  await persist(installation.call, 'GET', '/v4/ledger')
   const ledger = performance.now() - beforeLedger
-  await untilNothingIsOutstanding(place.pool)
+  await untilNothingIsOutstanding(installation.pool)
   const ended = performance.now()
   // Whoever would send twice has the time to do it.
   await sleep(1_000)
-  await place.end()
+  await installation.end()
   const sent = [...received].filter(([key]) => key.includes('go-'))
   const twice = sent.filter(([, count]) => count > 1).length
   return { drained: (ended - began) / 1_000, behind: (ended - posted) / 1_000, ledger, lost: EFFECTS * events - sent.length, twice }

@@ -103,15 +103,15 @@ const covered = {
   pattern: ['format', 'minLength'],
 }
 
-const place = ({ instancePath, propertyName }: ErrorObject) =>
+const locationOf = ({ instancePath, propertyName }: ErrorObject) =>
   propertyName === undefined ? instancePath : `${instancePath}\n${propertyName}`
 
 /** Place and keyword of the errors that another error of the same value tells better. */
 const coveredErrors = (errors: readonly ErrorObject[]) => {
-  const places = new Set<string>()
+  const locations = new Set<string>()
   for (const error of errors)
-    for (const keyword of covered[error.keyword as keyof typeof covered] ?? []) places.add(`${keyword}\n${place(error)}`)
-  return places
+    for (const keyword of covered[error.keyword as keyof typeof covered] ?? []) locations.add(`${keyword}\n${locationOf(error)}`)
+  return locations
 }
 
 /**
@@ -124,7 +124,7 @@ export const details = (errors: readonly ErrorObject[] | null | undefined, part:
   const skipped = coveredErrors(read)
   for (const error of read) {
     if (lines.size === MAX_LINES) break
-    if (summaries.has(error.keyword) || skipped.has(`${error.keyword}\n${place(error)}`)) continue
+    if (summaries.has(error.keyword) || skipped.has(`${error.keyword}\n${locationOf(error)}`)) continue
     const names = [...segments(error.instancePath), ...named(error)]
     // A parameter is one field, even when the client repeats it.
     const field = cut(part === 'body' ? pathOf(names, value, start) || 'body' : (names[0] ?? part))

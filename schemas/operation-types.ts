@@ -7,7 +7,7 @@ type Given<T> = [T] extends [never] ? Nothing : T
 
 /** The generated type of one operation. */
 type Operation = { parameters: { path?: unknown; query?: unknown }; requestBody?: unknown; responses: unknown }
-type Parameters<Of extends Operation, Place extends 'path' | 'query'> = Given<NonNullable<Of['parameters'][Place]>>
+type Parameters<Of extends Operation, Part extends 'path' | 'query'> = Given<NonNullable<Of['parameters'][Part]>>
 
 /** Validation fills in defaults, so a parameter with a default always has a value. */
 type WithDefaults<Query, Names> = Omit<Query, Names & keyof Query> & Required<Pick<Query, Names & keyof Query>>

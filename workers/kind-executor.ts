@@ -111,13 +111,13 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
   async function take({ number, count }: Batch): Promise<void> {
     const reserved = Math.max(0, Math.min(count, limits.free()))
     limits.reserve(reserved)
-    const askedAt = performance.now()
+    const claimedAt = performance.now()
     let candidates: Candidate[] = []
     try {
       const { claimed, leftMs } = await takeBatch(pool, kind, number, marginMs)
       await projects.learn(claimed.map(({ environment }) => environment))
       if (stopping.aborted) await releaseLeases(pool, claimed)
-      else candidates = claimed.map(one => ({ claimed: one, until: askedAt + leftMs }))
+      else candidates = claimed.map(one => ({ claimed: one, until: claimedAt + leftMs }))
     } finally {
       limits.unreserve(reserved)
       for (const candidate of waiting.admit(candidates)) begin(candidate)

@@ -30,10 +30,10 @@ export function startStoreSweeps({ pool, secrets, sweeps, log, periodMs = PERIOD
 
   /** Rows of stores that have been connected since the last look. */
   async function createSweeps(): Promise<void> {
-    for (const place of await unsweptStores(pool, platforms)) {
-      if (sweeps[place.platform]!.isForBoth && place.kind === 'sandbox') continue
-      const store = await openStore(pool, secrets, place.project, place.platform)
-      if (store?.isConnected(place.kind)) await createSweep(pool, place)
+    for (const unswept of await unsweptStores(pool, platforms)) {
+      if (sweeps[unswept.platform]!.isForBoth && unswept.kind === 'sandbox') continue
+      const store = await openStore(pool, secrets, unswept.project, unswept.platform)
+      if (store?.isConnected(unswept.kind)) await createSweep(pool, unswept)
     }
   }
 

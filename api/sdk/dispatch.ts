@@ -16,11 +16,11 @@ import { environmentsOf } from '../v3/operation.ts'
 import { textOf, userInHeader } from '../v3/sdk-headers.ts'
 import { withoutNulls } from '../v3/without-nulls.ts'
 import { SdkProblem } from './errors.ts'
-import type { AskedReceipts, SdkOperation } from './operation.ts'
+import type { CheckedReceipts, SdkOperation } from './operation.ts'
 import { platformOfCall, reportedTraits } from './said.ts'
 
-/** `askedReceipts`: of this process. */
-export type SdkDeps = ApiDeps & { log: Logger; askedReceipts: AskedReceipts }
+/** `checkedReceipts`: of this process. */
+export type SdkDeps = ApiDeps & { log: Logger; checkedReceipts: CheckedReceipts }
 export type SdkRoute = { description: OperationDescription; operation: SdkOperation }
 
 type Input = { path: Record<string, string>; query: Record<string, unknown>; body: unknown }
@@ -79,8 +79,8 @@ async function execute(operation: SdkOperation, request: AppRequest, input: Inpu
   if (operation.creates && operation.needsPlatform && !platform)
     throw new SdkProblem('unknownPlatform', 'neither the header Platform nor the device names a platform of the SDKs')
   const user = await inTurn(() => userOf(operation, deps, owner, id, reported))
-  const place = placeOf(operation, request, user)
-  request.onPlace(place.environmentKind)
+  const scope = scopeOf(operation, request, user)
+  request.onEnvironment(scope.environmentKind)
   const call = {
     ...input,
     owner,
@@ -89,10 +89,10 @@ async function execute(operation: SdkOperation, request: AppRequest, input: Inpu
     trigger: textOf(incoming.headers, 'trigger'),
     deps,
     log: deps.log,
-    askedReceipts: deps.askedReceipts,
+    checkedReceipts: deps.checkedReceipts,
     db: deps.pool,
     inTurn,
-    ...place,
+    ...scope,
   }
   return operation.handle({ ...call, platform } as never)
 }
@@ -114,7 +114,7 @@ async function userOf({ creates }: SdkOperation, deps: ApiDeps, owner: KeyOwner,
 }
 
 /** An operation acts in the environment of its user. */
-function placeOf({ id }: SdkOperation, { owner, requestId }: AppRequest, { environment }: AppUser) {
+function scopeOf({ id }: SdkOperation, { owner, requestId }: AppRequest, { environment }: AppUser) {
   const environmentKind: EnvironmentKind = environment === environmentsOf(owner).production ? 'production' : 'sandbox'
   const actor = { kind: owner.kind === 'secret' ? ('secret_key' as const) : ('project_key' as const), id: owner.lastFour }
   return { environment, environmentKind, trail: { project: owner.project, environment, actor, operation: id, requestId } }

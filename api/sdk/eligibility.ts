@@ -9,7 +9,7 @@ import { inApp, type SdkCaller, type SdkPlatform } from './operation.ts'
 import { sdkProduct, storeIdOf } from './product.ts'
 
 type Status = SdkAnswer<'sdkListEligibility'>['data']['products_enriched'][number]['intro_eligibility_status']
-type Asked = SdkInput<'sdkListEligibility'>['body']['products_local_data'][number]
+type LocalProduct = SdkInput<'sdkListEligibility'>['body']['products_local_data'][number]
 
 const STORE: Record<SdkPlatform, Store> = { iOS: 'app_store', Android: 'play_store' }
 
@@ -20,20 +20,20 @@ async function isStoreConnected({ owner, environmentKind, deps }: SdkCaller, db:
 }
 
 /** The asked products of one group, by product of the store. A group, which Apple has, shares its introductory prices. */
-function groupsOf(asked: Asked[]): Map<unknown, unknown> {
-  return new Map(asked.map(({ store_id, subscription_group_identifier: group }) => [store_id, group]))
+function groupsOf(localProducts: LocalProduct[]): Map<unknown, unknown> {
+  return new Map(localProducts.map(({ store_id, subscription_group_identifier: group }) => [store_id, group]))
 }
 
 export const sdkListEligibility = inApp('sdkListEligibility', async call => {
   const { body, environment, user, deps, inTurn, platform } = call
-  const asked = body.products_local_data
-  const names = new Set(asked.map(({ store_id }) => store_id).filter(name => typeof name === 'string'))
+  const localProducts = body.products_local_data
+  const names = new Set(localProducts.map(({ store_id }) => store_id).filter(name => typeof name === 'string'))
   const isNamed = (name: string | null) => name !== null && names.has(name)
   return inTurn(async db => {
     const { products } = await readCatalogue(deps.listing, environment)
     const introduced = await introducedProducts(deps.listing, environment, user.id, STORE[platform])
     const isKnown = await isStoreConnected(call, db, STORE[platform])
-    const groups = groupsOf(asked)
+    const groups = groupsOf(localProducts)
     const introducedGroups = new Set([...introduced].flatMap(product => (groups.get(product) === undefined ? [] : [groups.get(product)])))
     const statusOf = (product: SoldProduct): Status => {
       const storeId = storeIdOf(product, platform)

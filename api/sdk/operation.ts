@@ -9,14 +9,14 @@ import type { ApiDeps } from '../operation.ts'
 import type { StatementTurn } from '../request-turns.ts'
 
 /** What this process has asked Apple of late: until when, by user and transaction. */
-export type AskedReceipts = Map<string, number>
+export type CheckedReceipts = Map<string, number>
 
 /** The two stores that SDKs sell in. */
 export type SdkPlatform = 'iOS' | 'Android'
 
 /**
  * A request on a user, who exists and acts in its environment. `reported`: what the request tells of the app; `trigger`: what the SDK asks for.
- * `askedReceipts`: of this process.
+ * `checkedReceipts`: of this process.
  * The handler takes a turn for each group of statements, so that none is held while a store is asked.
  */
 export type SdkCaller = {
@@ -29,7 +29,7 @@ export type SdkCaller = {
   trail: Trail & { environment: number }
   deps: ApiDeps
   log: Logger
-  askedReceipts: AskedReceipts
+  checkedReceipts: CheckedReceipts
   db: Pool
   inTurn: StatementTurn
 }

@@ -5,19 +5,19 @@ import type { Confirmation, Evidence } from '../../domain/purchases/verification
 import { evidenceOfApp } from '../app-purchase.ts'
 import { logRefusal, recordClaim, refusalOf } from './claim.ts'
 import { SdkProblem } from './errors.ts'
-import type { AskedReceipts, SdkCaller } from './operation.ts'
+import type { CheckedReceipts, SdkCaller } from './operation.ts'
 
 /** Of a customer with more lineages subscriptions come first, then the newest: each consumable has a lineage of its own. */
 const MOST_LINEAGES = 50
 
 /** Each start of an app sends its receipt: Apple is asked again after an hour, and sooner where it gave no answer. */
-const ASKED_MS = { answered: 3_600_000, unanswered: 300_000 }
-const MOST_ASKED = 20_000
+const CHECKED_MS = { answered: 3_600_000, unanswered: 300_000 }
+const MOST_CHECKED = 20_000
 
-function remember(asked: AskedReceipts, key: string, ms: number): void {
-  asked.delete(key)
-  if (asked.size >= MOST_ASKED) asked.delete(asked.keys().next().value!)
-  asked.set(key, performance.now() + ms)
+function remember(checked: CheckedReceipts, key: string, ms: number): void {
+  checked.delete(key)
+  if (checked.size >= MOST_CHECKED) checked.delete(checked.keys().next().value!)
+  checked.set(key, performance.now() + ms)
 }
 
 /** What the app asks for on behalf of its user, who waits for the result. */
@@ -56,14 +56,14 @@ export async function claimReceipt(call: SdkCaller, receipt: unknown, { isAwaite
   if (typeof receipt !== 'string' || receipt === '') return 0
   const transaction = transactionOfReceipt(receipt)
   const key = `${call.user.environment}:${call.user.no}:${transaction}`
-  const isFresh = (call.askedReceipts.get(key) ?? 0) > performance.now()
+  const isFresh = (call.checkedReceipts.get(key) ?? 0) > performance.now()
   if (transaction === undefined && !isFresh) call.log.warn({ id: call.trail.requestId }, 'a receipt cannot be read')
   if (typeof transaction !== 'string' || (isFresh && !isAwaited)) {
-    if (!isFresh) remember(call.askedReceipts, key, ASKED_MS.answered)
+    if (!isFresh) remember(call.checkedReceipts, key, CHECKED_MS.answered)
     return 0
   }
   const evidence = await evidenceOfApp(call, { platform: 'app_store', customerTransaction: transaction })
-  remember(call.askedReceipts, key, evidence.is === 'no_answer' ? ASKED_MS.unanswered : ASKED_MS.answered)
+  remember(call.checkedReceipts, key, evidence.is === 'no_answer' ? CHECKED_MS.unanswered : CHECKED_MS.answered)
   if (evidence.is === 'no_answer' && isAwaited) throw new SdkProblem('noAnswer', 'the store gave no answer')
   if (evidence.is !== 'confirmed' && evidence.is !== 'other_environment') return 0
   let claimed = 0

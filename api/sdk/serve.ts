@@ -5,7 +5,7 @@ import { type AppGate, acceptApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
-import { noteAttempt, notePlace } from '../refused-attempts.ts'
+import { noteAttempt, noteEnvironment } from '../refused-attempts.ts'
 import { router } from '../router.ts'
 import { dispatchSdk, type SdkRoute } from './dispatch.ts'
 import { isSdkPath, SdkProblem, sdkErrorBody, sdkProblemOf } from './errors.ts'
@@ -19,7 +19,7 @@ const DESCRIPTION = new URL('../../schemas/generated/sdk/openapi.json', import.m
 /** Answers everything below `/v1` and `/v2`, and `/attribution`, also what fails, in the shapes that the mobile SDKs read. */
 export function serveSdk(deps: ServeDeps, gate: AppGate): Layer {
   const find = router(sdkRoutes)
-  const withMemory = { ...deps, askedReceipts: new Map<string, number>() }
+  const withMemory = { ...deps, checkedReceipts: new Map<string, number>() }
   const protocol = {
     descriptionPath: DESCRIPTION_PATH,
     description: readFile(DESCRIPTION, 'utf8'),
@@ -37,7 +37,7 @@ export function serveSdk(deps: ServeDeps, gate: AppGate): Layer {
     const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner }
     const { status, body } = await dispatchSdk(
       route,
-      { ...incoming, onBody: noteAttempt(ctx), onPlace: notePlace(ctx) },
+      { ...incoming, onBody: noteAttempt(ctx), onEnvironment: noteEnvironment(ctx) },
       withMemory,
       deps.checkAnswer,
     )

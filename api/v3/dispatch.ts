@@ -66,9 +66,9 @@ async function execute(operation: V3Operation, request: AppRequest, input: Input
   const inTurn: StatementTurn = work => deps.turns(owner.environment, false, () => work(deps.pool))
   const { path, query, body } = input
   const call = (user: AppUser | undefined) => {
-    const place = placeOf(operation, request, user)
-    request.onPlace(place.environmentKind)
-    return { path, query, body, owner, reported, deps, db: deps.pool, ...place }
+    const scope = scopeOf(operation, request, user)
+    request.onEnvironment(scope.environmentKind)
+    return { path, query, body, owner, reported, deps, db: deps.pool, ...scope }
   }
 
   if (operation.acts === 'at key')
@@ -104,7 +104,7 @@ async function seen(
 }
 
 /** An operation on a user acts in the environment of the user, any other in that of the key. */
-function placeOf({ id }: V3Operation, { owner, requestId }: AppRequest, user: AppUser | undefined) {
+function scopeOf({ id }: V3Operation, { owner, requestId }: AppRequest, user: AppUser | undefined) {
   const environment = user?.environment ?? owner.environment
   const environmentKind: EnvironmentKind = environment === environmentsOf(owner).production ? 'production' : 'sandbox'
   const actor = { kind: owner.kind === 'secret' ? ('secret_key' as const) : ('project_key' as const), id: owner.lastFour }

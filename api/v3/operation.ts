@@ -10,8 +10,8 @@ import type { StatementTurn } from '../request-turns.ts'
 /** `reported`: what the headers of the request tell of the app. */
 type Request = { owner: KeyOwner; reported: ReportedTraits; deps: ApiDeps; db: Pool }
 /** Where an operation acts: in the environment of its user, else in that of the key. */
-type Place = { environment: number; environmentKind: EnvironmentKind; trail: Trail & { environment: number } }
-export type V3Call<Id extends V3Id> = V3Input<Id> & Request & Place
+type Scope = { environment: number; environmentKind: EnvironmentKind; trail: Trail & { environment: number } }
+export type V3Call<Id extends V3Id> = V3Input<Id> & Request & Scope
 export type UserCall<Id extends V3Id> = V3Call<Id> & { user: AppUser }
 
 /** The answer; `{}` where there is nothing to say. Absent values are left out: no answer holds null. */

@@ -43,8 +43,8 @@ function keysOf({ all_context_keys, context_key = [], with_empty_context_key }: 
   if (all_context_keys) return undefined
   if (context_key.length === 0 && !with_empty_context_key)
     throw invalidV3([{ field: 'context_key', message: 'is required, unless all_context_keys or with_empty_context_key is true' }])
-  const isEmptyAsked = with_empty_context_key || context_key.includes('')
-  return [...new Set([...(isEmptyAsked ? [''] : []), ...context_key])]
+  const wantsEmptyKey = with_empty_context_key || context_key.includes('')
+  return [...new Set([...(wantsEmptyKey ? [''] : []), ...context_key])]
 }
 
 export const v3ListRemoteConfigs = onUser('v3ListRemoteConfigs', async call =>

@@ -5,7 +5,7 @@ import { type AppGate, acceptApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
-import { noteAttempt, notePlace } from '../refused-attempts.ts'
+import { noteAttempt, noteEnvironment } from '../refused-attempts.ts'
 import { router } from '../router.ts'
 import { dispatchV3, type V3Route } from './dispatch.ts'
 import { CORS, invalidV3, isV3Path, V3Problem, v3ErrorBody, v3ProblemOf } from './errors.ts'
@@ -42,7 +42,7 @@ export function serveV3(deps: V3Deps, gate: AppGate): Layer {
     const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner }
     const { status, body } = await dispatchV3(
       route,
-      { ...incoming, onBody: noteAttempt(ctx), onPlace: notePlace(ctx) },
+      { ...incoming, onBody: noteAttempt(ctx), onEnvironment: noteEnvironment(ctx) },
       deps,
       deps.checkAnswer,
     )

@@ -46,12 +46,12 @@ async function backfill(input: CommandInput<typeof OPTIONS>, { env, signal, out,
   return withProject(config, project, ({ pool, secrets }) =>
     withStoreClients(config, async clients => {
       const deps = { pool, secrets, sweeps: sweepsOf(clients) }
-      const result = await backfillStore(deps, { project, platform, fromMs, signal }, ({ environment, phase, lanes, notifications }) =>
-        note(`${environment}, ${phase}: ${counted(lanes)} lineages to ask about, ${counted(notifications)} new notifications`),
+      const result = await backfillStore(deps, { project, platform, fromMs, signal }, ({ environment, phase, queues, notifications }) =>
+        note(`${environment}, ${phase}: ${counted(queues)} lineages to ask about, ${counted(notifications)} new notifications`),
       )
       if (result.is === 'not_connected')
         throw new CliError(`${STORE_NAME[platform]} is not connected: "stores check ${project}" tells what is missing`)
-      const found = `${counted(result.lanes)} lineages to ask about, ${counted(result.notifications)} new notifications`
+      const found = `${counted(result.queues)} lineages to ask about, ${counted(result.notifications)} new notifications`
       if (result.is === 'stopped')
         throw new CliError(
           `${STORE_NAME[platform]} (${result.environment}) gave no answer: ${result.why}. So far: ${found}. The same command goes on from there`,

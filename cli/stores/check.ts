@@ -100,12 +100,12 @@ const finding = (check: PermissionCheck): Finding =>
   check.is === 'granted' ? ok(check.permission) : wrong(`${check.permission} (${check.why}): ${check.todo}`)
 
 /** Google has one address for both environments. */
-const askedKinds = (platform: StorePlatform): EnvironmentKind[] => (platform === 'google' ? ['production'] : ENVIRONMENT_KINDS)
+const checkedKinds = (platform: StorePlatform): EnvironmentKind[] => (platform === 'google' ? ['production'] : ENVIRONMENT_KINDS)
 
 async function permissionFindings({ open, platform, store, signal }: Checking, client: StoreClient | undefined): Promise<Finding[]> {
   if (!client?.check) return [noted('whether the store accepts the credentials is not checked')]
   const found: Finding[] = []
-  for (const kind of askedKinds(platform)) {
+  for (const kind of checkedKinds(platform)) {
     if (!store.isConnected(kind)) continue
     const budget = { project: open.project, platform, environment: platform === 'google' ? null : kind }
     const quota = quotaOf(open.pool, budget, 'claim', signal)

@@ -1,7 +1,7 @@
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import { findNamedLineages, type NamedLineage, readLineage } from '../../domain/purchases/find-lineages.ts'
-import { findLanes } from '../../domain/purchases/store-inbox/lanes.ts'
-import { notificationsOfLanes, type ShownNotification } from '../../domain/purchases/store-inbox/status.ts'
+import { findQueues } from '../../domain/purchases/store-inbox/lanes.ts'
+import { notificationsOfQueues, type ShownNotification } from '../../domain/purchases/store-inbox/status.ts'
 import { CONFIGURATION_OF_STORE } from '../../domain/purchases/stores/config.ts'
 import { transaction } from '../../store/transaction.ts'
 import { CliError } from '../failure.ts'
@@ -31,38 +31,38 @@ export const notificationTable = (rows: ShownNotification[]): string[] =>
     ['notification', 'attempts'],
   )
 
-const lineageLanes = ({ project }: OpenProject, { kind, platform }: NamedLineage, names: string[], pool: OpenProject['pool']) =>
-  findLanes(pool, { project, platform: CONFIGURATION_OF_STORE[platform], environment: kind }, names)
+const lineageQueues = ({ project }: OpenProject, { kind, platform }: NamedLineage, names: string[], pool: OpenProject['pool']) =>
+  findQueues(pool, { project, platform: CONFIGURATION_OF_STORE[platform], environment: kind }, names)
 
 /** The lanes of a name of which no lineage is recorded yet: nothing of it could be read. */
-async function bareLanes({ pool, project }: OpenProject, kind: EnvironmentKind | null, name: string): Promise<number[]> {
-  const lanes: number[] = []
-  for (const platform of STORE_PLATFORMS) lanes.push(...(await findLanes(pool, { project, platform, environment: kind }, [name])))
-  return lanes
+async function bareQueues({ pool, project }: OpenProject, kind: EnvironmentKind | null, name: string): Promise<number[]> {
+  const queues: number[] = []
+  for (const platform of STORE_PLATFORMS) queues.push(...(await findQueues(pool, { project, platform, environment: kind }, [name])))
+  return queues
 }
 
 const unknown = (project: number, given: string) => new CliError(`project ${project} has no lineage ${given}`)
 
 /** The lanes of the lineages that a row number or a name of the store's means. Throws when there are none. */
-export async function lanesOfGiven(open: OpenProject, kind: EnvironmentKind | null, given: string): Promise<number[]> {
+export async function queuesOfGiven(open: OpenProject, kind: EnvironmentKind | null, given: string): Promise<number[]> {
   const { pool, project } = open
   const lineages = await findNamedLineages(pool, project, kind, given)
-  const lanes = new Set(await bareLanes(open, kind, given))
+  const queues = new Set(await bareQueues(open, kind, given))
   for (const lineage of lineages) {
     const { names } = await transaction(pool, tx => readLineage(tx, lineage))
-    for (const lane of await lineageLanes(open, lineage, names, pool)) lanes.add(lane)
+    for (const queue of await lineageQueues(open, lineage, names, pool)) queues.add(queue)
   }
-  if (lineages.length === 0 && lanes.size === 0) throw unknown(project, given)
-  return [...lanes]
+  if (lineages.length === 0 && queues.size === 0) throw unknown(project, given)
+  return [...queues]
 }
 
 const PERIODS = ['purchase', 'product', 'transaction', 'from', 'to', 'price', 'refunded', 'renews']
 
 async function readOne(open: OpenProject, lineage: NamedLineage) {
   const recorded = await transaction(open.pool, tx => readLineage(tx, lineage))
-  const lanes = await lineageLanes(open, lineage, recorded.names, open.pool)
+  const queues = await lineageQueues(open, lineage, recorded.names, open.pool)
   const { id, name, platform, kind: environment, owner } = lineage
-  return { id, name, platform, environment, owner, ...recorded, notifications: await notificationsOfLanes(open.pool, lanes, SHOWN) }
+  return { id, name, platform, environment, owner, ...recorded, notifications: await notificationsOfQueues(open.pool, queues, SHOWN) }
 }
 
 type ReadLineages = { lineages: Awaited<ReturnType<typeof readOne>>[]; notifications: ShownNotification[] }
@@ -75,9 +75,9 @@ export async function readLineages(open: OpenProject, kind: EnvironmentKind | nu
   const lineages: ReadLineages['lineages'] = []
   for (const lineage of await findNamedLineages(open.pool, open.project, kind, given)) lineages.push(await readOne(open, lineage))
   if (lineages.length > 0) return { lineages, notifications: [] }
-  const lanes = await bareLanes(open, kind, given)
-  if (lanes.length === 0) throw unknown(open.project, given)
-  return { lineages, notifications: await notificationsOfLanes(open.pool, lanes, SHOWN) }
+  const queues = await bareQueues(open, kind, given)
+  if (queues.length === 0) throw unknown(open.project, given)
+  return { lineages, notifications: await notificationsOfQueues(open.pool, queues, SHOWN) }
 }
 
 function printLineage(lineage: ReadLineages['lineages'][number], out: (line: string) => void): void {

@@ -1,7 +1,7 @@
 import type { Config } from '../../app/config.ts'
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import {
-  failingLanes,
+  failingQueues,
   inboxCounts,
   lastSweeps,
   lastTests,
@@ -74,7 +74,7 @@ export async function readStatus(open: OpenProject, config: Config) {
     addresses: [...new Set(stores.map(({ store }) => store))].map(store => ({ store, address: pushAddress(config, store, project) })),
     alerts: (await raisedAlerts(pool, project, SHOWN_ROWS)).map(one => ({ ...one, hint: alertHint(one.alert) })),
     acknowledgements: await openAcknowledgements(pool, project),
-    failing: await failingLanes(pool, project, SHOWN_ROWS),
+    failing: await failingQueues(pool, project, SHOWN_ROWS),
     setAside: await setAsideNotifications(pool, project, SHOWN_ROWS),
   }
 }

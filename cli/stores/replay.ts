@@ -13,7 +13,7 @@ import { action, type CommandInput } from '../definition.ts'
 import { UsageError } from '../failure.ts'
 import { counted } from '../import/progress.ts'
 import { printable } from '../table.ts'
-import { lanesOfGiven } from './lineage.ts'
+import { queuesOfGiven } from './lineage.ts'
 import { type OpenProject, withProject } from './open.ts'
 
 /** Why what an operator has named cannot be replayed; null: it can. */
@@ -50,7 +50,7 @@ async function replay({ args: [given, ...ids], values }: CommandInput<typeof OPT
   return withProject(readConfig(context.env), project, async open => {
     const { pool } = open
     const selection = async (): Promise<ReplaySelection> => {
-      if (values.lineage !== undefined) return { is: 'lanes', lanes: await lanesOfGiven(open, null, values.lineage) }
+      if (values.lineage !== undefined) return { is: 'queues', queues: await queuesOfGiven(open, null, values.lineage) }
       return values['set-aside'] ? { is: 'set_aside' } : { is: 'ids', ids: await replayable(open, ids, context) }
     }
     const selected = await selection()

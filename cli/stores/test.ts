@@ -5,7 +5,7 @@ import { missingParts } from '../../domain/purchases/stores/config.ts'
 import { type OpenStore, openStore } from '../../domain/purchases/stores/settings.ts'
 import type { AppStore } from '../../workflows/stores/apple/client.ts'
 import { quotaOf } from '../../workflows/stores/quota.ts'
-import type { Asking } from '../../workflows/stores/store-client.ts'
+import type { FetchContext } from '../../workflows/stores/store-client.ts'
 import { PROJECT, projectId } from '../arguments.ts'
 import type { CommandContext } from '../command.ts'
 import { action, type CommandInput } from '../definition.ts'
@@ -31,7 +31,14 @@ const RESULTS: Record<string, string> = {
   UNSUCCESSFUL_HTTP_RESPONSE_CODE: "an answer other than 200: the log of the service has it, and the stores' metrics count it by reason",
 }
 
-type Testing = { open: OpenProject; config: Config; apple: AppStore; asking: Asking; tested: TestedStore; context: CommandContext }
+type Testing = {
+  open: OpenProject
+  config: Config
+  apple: AppStore
+  fetchContext: FetchContext
+  tested: TestedStore
+  context: CommandContext
+}
 
 async function storeOf({ pool, secrets, project }: OpenProject): Promise<OpenStore> {
   const store = await openStore(pool, secrets, project, 'apple')
@@ -43,15 +50,15 @@ async function storeOf({ pool, secrets, project }: OpenProject): Promise<OpenSto
 }
 
 /** Asks Apple for the notification; gives Apple's token of it. */
-async function request({ open: { project }, config, apple, asking }: Testing): Promise<string> {
-  const answer = await apple.requestTest(asking)
+async function request({ open: { project }, config, apple, fetchContext }: Testing): Promise<string> {
+  const answer = await apple.requestTest(fetchContext)
   switch (answer.is) {
     case 'answer':
       return answer.value
     case 'unknown':
     case 'gone':
       throw new CliError(
-        `Apple knows no address for ${asking.environment}: enter ${pushAddress(config, 'apple', project)} in App Store Connect, App Information, App Store Server Notifications`,
+        `Apple knows no address for ${fetchContext.environment}: enter ${pushAddress(config, 'apple', project)} in App Store Connect, App Information, App Store Server Notifications`,
       )
     case 'refused':
       throw new CliError(`Apple does not accept the credentials (${answer.why}): "stores check ${project}" says what to do`)
@@ -65,8 +72,8 @@ async function request({ open: { project }, config, apple, asking }: Testing): P
 type Stop = { is: 'arrived' } | { is: 'stopped'; where: string } | { is: 'waiting' }
 
 /** Looks once at what has arrived, and at what Apple says of its attempts. */
-async function look({ open, config, apple, asking, tested }: Testing, token: string, sinceMs: number): Promise<Stop> {
-  const attempts = await apple.testAttempts(token, asking)
+async function look({ open, config, apple, fetchContext, tested }: Testing, token: string, sinceMs: number): Promise<Stop> {
+  const attempts = await apple.testAttempts(token, fetchContext)
   // After Apple's word: the service records a notification before it answers.
   if (await hasTestArrived(open.pool, tested, sinceMs)) return { is: 'arrived' }
   if (attempts.is !== 'answer' || attempts.value.length === 0) return { is: 'waiting' }
@@ -117,8 +124,8 @@ async function test({ args: [given], values }: CommandInput<typeof OPTIONS>, con
     const tested: TestedStore = { project, platform: 'apple', environment }
     return withStoreClients(config, async ({ apple }) => {
       const { signal } = context
-      const asking: Asking = { settings, environment, signal, quota: quotaOf(open.pool, tested, 'claim', signal) }
-      const testing: Testing = { open, config, apple, asking, tested, context }
+      const fetchContext: FetchContext = { settings, environment, signal, quota: quotaOf(open.pool, tested, 'claim', signal) }
+      const testing: Testing = { open, config, apple, fetchContext, tested, context }
       const sinceMs = await databaseTime(open.pool)
       const token = await request(testing)
       context.note(`Apple was asked for a test notification of ${environment}.`)

@@ -24,12 +24,12 @@ export const conditionsIn = ({ steps }: AutomationData): Condition[] =>
   locatedSteps(steps ?? []).flatMap(({ step }) => (step.type === 'branch' ? step.conditions : []))
 
 async function userFaults(tx: Tx, environment: Environment, conditions: Condition[], field: string): Promise<Detail[]> {
-  const asked = [...conditions.entries()].filter(([, condition]) => isAboutUser(condition))
+  const userConditions = [...conditions.entries()].filter(([, condition]) => isAboutUser(condition))
   try {
     await checkConditions(
       tx,
       environment,
-      asked.map(([, condition]) => condition),
+      userConditions.map(([, condition]) => condition),
       field,
       true,
     )
@@ -37,7 +37,7 @@ async function userFaults(tx: Tx, environment: Environment, conditions: Conditio
   } catch (error) {
     if (!(error instanceof Refusal) || !error.details) throw error
     // The check counts the conditions about the user; the error names the index among all conditions.
-    const pathOf = (text: string) => text.slice(field.length).replace(/^\[(\d+)\]/, (_, i) => `[${asked[Number(i)]![0]}]`)
+    const pathOf = (text: string) => text.slice(field.length).replace(/^\[(\d+)\]/, (_, i) => `[${userConditions[Number(i)]![0]}]`)
     return error.details.map(detail => ({ ...detail, field: field + pathOf(detail.field) }))
   }
 }

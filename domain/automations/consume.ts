@@ -46,10 +46,10 @@ async function membersOfAll(tx: Tx, environment: Environment, matches: readonly 
 async function decide(tx: Tx, environment: Environment, matches: readonly Match[]): Promise<NewAutomationRun[]> {
   if (matches.length === 0) return []
   const members = await membersOfAll(tx, environment, matches)
-  const asked = matches.flatMap(({ automation: { id, data, isPaused }, event: { user_id }, at }) =>
+  const candidates = matches.flatMap(({ automation: { id, data, isPaused }, event: { user_id }, at }) =>
     user_id === null || isPaused ? [] : [{ automation: id, data, user: user_id, at }],
   )
-  const histories = await loadHistories(tx, environment, asked)
+  const histories = await loadHistories(tx, environment, candidates)
   return matches.map(({ automation: { id, version, data, isPaused }, event, at }) => {
     const { user_id: user, platform } = event
     const isMember = user !== null && data.segments !== null && members.get(data.segments)?.has(user) === true

@@ -4,7 +4,7 @@ import type { AutomationData } from './automation-runs/definition.ts'
 import { FREQUENCY_WINDOW, type History, Starts } from './automation-runs/start-rules.ts'
 
 /** A user whose earlier runs of the automation decide about a new one. `at`: received_at of the user's first event of the batch, in µs. */
-export type Asked = { automation: string; data: AutomationData; user: string; at: number }
+export type Candidate = { automation: string; data: AutomationData; user: string; at: number }
 
 /** The earlier runs of each user and automation, with those of the same batch, which are added. */
 export type Histories = {
@@ -15,8 +15,8 @@ export type Histories = {
 const keyOf = (automation: string, user: string) => `${automation} ${user}`
 
 // The order names the index to a planner without statistics: the runs of the automation are those of all users.
-async function unfinished(db: Db, environment: Environment, asked: readonly Asked[]): Promise<Set<string>> {
-  const some = asked.filter(({ data }) => !data.reentry)
+async function unfinished(db: Db, environment: Environment, candidates: readonly Candidate[]): Promise<Set<string>> {
+  const some = candidates.filter(({ data }) => !data.reentry)
   if (some.length === 0) return new Set()
   const { rows } = await db.query<{ automation: string; user: string }>({
     name: 'unfinished-automation-runs',
@@ -42,8 +42,8 @@ const STARTED = `
       and replay_of is null
     order by received_at desc limit k.most) as at) r`
 
-async function startedIn(db: Db, environment: Environment, asked: readonly Asked[]): Promise<Map<string, Starts>> {
-  const some = asked.flatMap(one => (one.data.frequency ? [{ ...one, frequency: one.data.frequency }] : []))
+async function startedIn(db: Db, environment: Environment, candidates: readonly Candidate[]): Promise<Map<string, Starts>> {
+  const some = candidates.flatMap(one => (one.data.frequency ? [{ ...one, frequency: one.data.frequency }] : []))
   const starts = new Map(some.map(({ automation, user, frequency }) => [keyOf(automation, user), new Starts(frequency)]))
   if (some.length === 0) return starts
   const { rows } = await db.query<{ automation: string; user: string; at: number[]; forgotten: number }>({
@@ -69,8 +69,8 @@ async function startedIn(db: Db, environment: Environment, asked: readonly Asked
 }
 
 /** Two statements, for any number of users: which have an unfinished run, and when runs started. */
-export async function loadHistories(db: Db, environment: Environment, asked: readonly Asked[]): Promise<Histories> {
-  const first = [...new Map(asked.toReversed().map(one => [keyOf(one.automation, one.user), one])).values()]
+export async function loadHistories(db: Db, environment: Environment, candidates: readonly Candidate[]): Promise<Histories> {
+  const first = [...new Map(candidates.toReversed().map(one => [keyOf(one.automation, one.user), one])).values()]
   const running = await unfinished(db, environment, first)
   const starts = await startedIn(db, environment, first)
   return {

@@ -71,7 +71,7 @@ export type TraitChange = 'news' | 'time' | 'nothing'
 
 const most = (one: TraitChange, other: TraitChange): TraitChange => (one === 'news' || other === 'nothing' ? one : other)
 
-const PLACES = Object.fromEntries(FIELDS.map((field, place) => [field, place])) as { [field in Field]: number }
+const INDEX_OF = Object.fromEntries(FIELDS.map((field, index) => [field, index])) as { [field in Field]: number }
 
 function updateTrait(
   traits: UserTraits,
@@ -81,14 +81,14 @@ function updateTrait(
   counts: (before: number) => boolean,
 ): TraitChange {
   if (value === undefined) return 'nothing'
-  const place = PLACES[field]
-  const before = traits.told_times[place] ?? null
+  const index = INDEX_OF[field]
+  const before = traits.told_times[index] ?? null
   const isKnown = traits[field] !== null
   if (isKnown && before !== null && !counts(before)) return 'nothing'
   if (isKnown && before === at && traits[field] === value) return 'nothing'
   const isNews = traits[field] !== value
   traits[field] = value
-  traits.told_times[place] = at
+  traits.told_times[index] = at
   return isNews ? 'news' : 'time'
 }
 

@@ -7,7 +7,7 @@ import type { StoreReport } from './store-facts/statement.ts'
 export const CONSUMPTION_WORKFLOW = { workflow: 'store_consumption', version: 1 }
 
 /** Apple asks for it in a notification. */
-const ASKED_FOR = 'refund_consumption'
+const REQUEST_SLUG = 'refund_consumption'
 
 // One answer to a purchase: a request that is read again is not answered again.
 const WANTED = `
@@ -31,7 +31,7 @@ export async function requestConsumption(
   const subjects = reports
     .filter(({ platform }) => platform === 'app_store')
     .flatMap(({ notices }) => notices)
-    .flatMap(({ slug, subject }) => (slug === ASKED_FOR && subject !== null ? [subject] : []))
+    .flatMap(({ slug, subject }) => (slug === REQUEST_SLUG && subject !== null ? [subject] : []))
   if (subjects.length === 0) return
   const { rows } = await tx.query<{ id: number; production: Environment }>(WANTED, [
     environment,

@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment, EnvironmentKind } from '../kernel/environment.ts'
 import { purchasesOfLineage } from './record.ts'
-import { laneOf } from './store-inbox/follow.ts'
+import { queueNameOf } from './store-inbox/follow.ts'
 import type { PurchaseRow, Store } from './subscriptions/purchase.ts'
 
 /** `by`: whether the operator has given its row number or a name of the store's. */
@@ -54,7 +54,7 @@ export async function readLineage(tx: Tx, { id, name }: Pick<NamedLineage, 'id' 
   const known = aliases.rows.map(row => row.name)
   return {
     aliases: known,
-    names: [...new Set([name, ...known, ...purchases.flatMap(purchase => laneOf(purchase) ?? [])])],
+    names: [...new Set([name, ...known, ...purchases.flatMap(purchase => queueNameOf(purchase) ?? [])])],
     shares: shares.rows.map(({ user_id }) => user_id),
     purchases,
     statements: statements.rows,

@@ -20,13 +20,13 @@ export async function transferLineage(tx: Tx, environment: Environment, lineage:
   await lockUsers(tx, environment, users)
   if (former === null) await giveLineage(tx, lineage, user)
   else if (former !== user) await claimLineage(tx, environment, locked, user, 'transfer')
-  if (await isAskedAbout(tx, lineage)) await requestAcknowledgements(tx, environment, [lineage])
+  if (await isConnectedLineage(tx, lineage)) await requestAcknowledgements(tx, environment, [lineage])
   await refold(tx, environment, [...new Set(users)].sort())
   return former
 }
 
 /** Whether the store of a lineage could be asked when it was recorded last. */
-async function isAskedAbout(tx: Tx, lineage: number): Promise<boolean> {
+async function isConnectedLineage(tx: Tx, lineage: number): Promise<boolean> {
   const { rowCount } = await tx.query('select 1 from lineages where id = $1 and is_connected', [lineage])
   return rowCount === 1
 }

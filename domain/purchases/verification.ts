@@ -88,14 +88,14 @@ export async function gatherEvidence(
 ): Promise<Evidence> {
   const { project, environment } = claimant
   const value: StoreValue = config === null ? () => null : storeValue(secrets, project, config)
-  const canAsk = config !== null && isConnected(config, environment, value)
+  const canFetch = config !== null && isConnected(config, environment, value)
   const isSigned = 'signedTransaction' in claim
-  if (!isSigned && !canAsk) return { is: isWordEnough(unverifiedPurchases, claimant) ? 'accepted' : 'unconfirmed' }
+  if (!isSigned && !canFetch) return { is: isWordEnough(unverifiedPurchases, claimant) ? 'accepted' : 'unconfirmed' }
   const verify = verifiers[claim.platform]
   const result = await verify({ project, claim, environment, config, secret: value, signal }).catch(() => null)
   if (result === null) return { is: 'no_answer' }
   if (result.is !== 'confirmed') return result
-  return result.environment === environment ? { ...result, isConnected: canAsk } : { ...result, is: 'other_environment' }
+  return result.environment === environment ? { ...result, isConnected: canFetch } : { ...result, is: 'other_environment' }
 }
 
 /** What the store says; null when the claim needs no confirmation. Throws `purchase_fraud` or `network_error`. */

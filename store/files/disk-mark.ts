@@ -19,14 +19,14 @@ export const readDiskMark = (folder: string): Promise<string | null> =>
     },
   )
 
-/** Writes a draft of the mark and lets `place` give it its name, so that the mark is never read half written. */
-export async function writeDiskMark(folder: string, mark: string, place: (draft: string, path: string) => Promise<void>): Promise<void> {
+/** Writes a draft of the mark and lets `publish` give it its name, so that the mark is never read half written. */
+export async function writeDiskMark(folder: string, mark: string, publish: (draft: string, path: string) => Promise<void>): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await removeAbandoned(folder, draftPrefix)
   const draft = join(folder, temporaryName(draftPrefix))
   try {
     await writeSynced(draft, `${mark}\n`)
-    await place(draft, join(folder, DISK_MARK))
+    await publish(draft, join(folder, DISK_MARK))
     await syncFolder(folder)
   } finally {
     await rm(draft, { force: true })

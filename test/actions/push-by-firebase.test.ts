@@ -29,11 +29,11 @@ const fcmError = (status: number, code: string, headers?: Record<string, string>
 
 describe('by Firebase', () => {
   test('goes to the token of the user with placeholders filled in, under a tag that repeats share', async () => {
-    const place = await ground.here()
-    await ground.integration(place, 'firebase')
-    const push = await ground.template(place)
+    const testEnvironment = await ground.here()
+    await ground.integration(testEnvironment, 'firebase')
+    const push = await ground.template(testEnvironment)
     const result = { provider: 'firebase', provider_message_id: MESSAGE }
-    expect(await ground.send(place, push)).toEqual(result)
+    expect(await ground.send(testEnvironment, push)).toEqual(result)
     const { message } = jsonOf(ground.google.asked.at(-1)!)
     const tag = message.android.notification.tag
     expect(tag).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
@@ -48,36 +48,36 @@ describe('by Firebase', () => {
         fcm_options: { image: TEMPLATE.image_url },
       },
     })
-    await ground.send(place, push)
+    await ground.send(testEnvironment, push)
     expect(jsonOf(ground.google.asked.at(-1)!).message.android.notification.tag).toBe(tag)
-    await ground.send(place, push, { key: 'run_2:push' })
+    await ground.send(testEnvironment, push, { key: 'run_2:push' })
     expect(jsonOf(ground.google.asked.at(-1)!).message.android.notification.tag).not.toBe(tag)
   })
 
   test('has a name for it that can be recorded, whatever Google calls it', async () => {
-    const place = await ground.here()
-    await ground.integration(place, 'firebase')
+    const testEnvironment = await ground.here()
+    await ground.integration(testEnvironment, 'firebase')
     ground.answers.firebase = () => ({ status: 200, body: { name: 'a\0b' } })
-    expect(await ground.send(place, await ground.template(place))).toMatchObject({ provider_message_id: 'ab' })
+    expect(await ground.send(testEnvironment, await ground.template(testEnvironment))).toMatchObject({ provider_message_id: 'ab' })
   })
 
   test('leaves out what the template does not have', async () => {
-    const place = await ground.here()
-    await ground.integration(place, 'firebase')
-    const push = await ground.template(place, { title: '', image_url: null, deep_link: null, data: {} })
-    await ground.send(place, push)
+    const testEnvironment = await ground.here()
+    await ground.integration(testEnvironment, 'firebase')
+    const push = await ground.template(testEnvironment, { title: '', image_url: null, deep_link: null, data: {} })
+    await ground.send(testEnvironment, push)
     const { message } = jsonOf(ground.google.asked.at(-1)!)
     expect([message.notification, message.data, message.apns.fcm_options]).toEqual([{ body: 'trial_started gold' }, {}, undefined])
   })
 
   test('reads the token from the property that is set', async () => {
-    const place = await ground.here()
-    const id = await ground.integration(place, 'firebase')
+    const testEnvironment = await ground.here()
+    const id = await ground.integration(testEnvironment, 'firebase')
     await ground.api.pool.query(`update integrations set settings = settings || '{"fcm_token_property":"device"}' where id = $1`, [id])
-    const push = await ground.template(place)
-    await ground.send(place, push, { properties: { device: 'tok-2', fcm_token: 'tok' } })
+    const push = await ground.template(testEnvironment)
+    await ground.send(testEnvironment, push, { properties: { device: 'tok-2', fcm_token: 'tok' } })
     expect(jsonOf(ground.google.asked.at(-1)!).message.token).toBe('tok-2')
-    expect(await thrown(ground.send(place, push))).toEqual([StepSkipped, 'no_device'])
+    expect(await thrown(ground.send(testEnvironment, push))).toEqual([StepSkipped, 'no_device'])
   })
 
   test.each([
@@ -99,27 +99,27 @@ describe('by Firebase', () => {
     ['comes again after', { status: 500, body: 'oops' } as VendorReply, [Error, 'http_500']],
     ['comes again after', 'cut' as VendorReply, [Error, 'connection_failed']],
   ])('%s %j', async (_what, reply, expected) => {
-    const place = await ground.here()
-    await ground.integration(place, 'firebase')
+    const testEnvironment = await ground.here()
+    await ground.integration(testEnvironment, 'firebase')
     ground.answers.firebase = () => reply
-    expect(await thrown(ground.send(place, await ground.template(place)))).toEqual(expected)
+    expect(await thrown(ground.send(testEnvironment, await ground.template(testEnvironment)))).toEqual(expected)
   })
 
   test('with a token that Google has forgotten asks for a new one, once', async () => {
-    const place = await ground.here()
-    await ground.integration(place, 'firebase')
-    const push = await ground.template(place)
+    const testEnvironment = await ground.here()
+    await ground.integration(testEnvironment, 'firebase')
+    const push = await ground.template(testEnvironment)
     const sendPush = ground.sender()
     const asked = { push, key: 'r:s', signal: new AbortController().signal, occurrence: occurrenceOf('u', { fcm_token: 'tok' }) }
     const before = ground.tokens.given()
-    await sendPush(place.environment, asked)
-    await sendPush(place.environment, asked)
+    await sendPush(testEnvironment.environment, asked)
+    await sendPush(testEnvironment.environment, asked)
     expect(ground.tokens.given() - before).toBe(1)
     ground.tokens.revoke()
-    expect((await sendPush(place.environment, asked)).provider).toBe('firebase')
+    expect((await sendPush(testEnvironment.environment, asked)).provider).toBe('firebase')
     expect(ground.tokens.given() - before).toBe(2)
     ground.answers.firebase = () => GOOGLE_UNAUTHENTICATED
-    expect(await thrown(sendPush(place.environment, asked))).toEqual([Error, expect.stringContaining('http_401')])
+    expect(await thrown(sendPush(testEnvironment.environment, asked))).toEqual([Error, expect.stringContaining('http_401')])
     expect(ground.tokens.given() - before).toBe(3)
   })
 
@@ -127,26 +127,32 @@ describe('by Firebase', () => {
     ['no JSON', '{'],
     ['no key', JSON.stringify({ client_email: 'a@b', project_id: 'p', private_key: 'PEM' })],
   ])('without a usable account, %s, is not configured', async (_what, secret) => {
-    const place = await ground.here()
-    await ground.integration(place, 'firebase', { secret })
-    expect(await thrown(ground.send(place, await ground.template(place)))).toEqual([StopRetrying, 'push_not_configured'])
+    const testEnvironment = await ground.here()
+    await ground.integration(testEnvironment, 'firebase', { secret })
+    expect(await thrown(ground.send(testEnvironment, await ground.template(testEnvironment)))).toEqual([
+      StopRetrying,
+      'push_not_configured',
+    ])
   })
 
   test('with an account that Google refuses comes again: keys are mended', async () => {
-    const place = await ground.here()
+    const testEnvironment = await ground.here()
     const other = googleAccount(() => `${ground.google.url}/token`)
-    await ground.integration(place, 'firebase', { secret: other.json() })
-    expect(await thrown(ground.send(place, await ground.template(place)))).toEqual([Error, 'http_400: no token'])
+    await ground.integration(testEnvironment, 'firebase', { secret: other.json() })
+    expect(await thrown(ground.send(testEnvironment, await ground.template(testEnvironment)))).toEqual([Error, 'http_400: no token'])
   })
 })
 
 test('a provider that hangs is left when the lease is lost', async () => {
-  const place = await ground.here()
-  await ground.integration(place, 'firebase')
+  const testEnvironment = await ground.here()
+  await ground.integration(testEnvironment, 'firebase')
   const lease = new AbortController()
   ground.answers.firebase = () => {
     lease.abort(new Error('lost'))
     return 'hang'
   }
-  expect(await thrown(ground.send(place, await ground.template(place), { signal: lease.signal }))).toEqual([Error, 'lost'])
+  expect(await thrown(ground.send(testEnvironment, await ground.template(testEnvironment), { signal: lease.signal }))).toEqual([
+    Error,
+    'lost',
+  ])
 })

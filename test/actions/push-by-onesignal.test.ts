@@ -14,13 +14,13 @@ afterEach(() => ground.reset())
 
 describe('by OneSignal', () => {
   test('goes to the user’s external id, with a key that repeats share', async () => {
-    const place = await ground.here()
-    const user = await storedUser(ground.api.pool, place.environment, 'iOS')
-    await ground.integration(place, 'onesignal')
-    const push = await ground.template(place)
+    const testEnvironment = await ground.here()
+    const user = await storedUser(ground.api.pool, testEnvironment.environment, 'iOS')
+    await ground.integration(testEnvironment, 'onesignal')
+    const push = await ground.template(testEnvironment)
     const result = { provider: 'onesignal', provider_message_id: NOTIFICATION }
-    expect(await ground.send(place, push, { user })).toEqual(result)
-    await ground.send(place, push, { user })
+    expect(await ground.send(testEnvironment, push, { user })).toEqual(result)
+    await ground.send(testEnvironment, push, { user })
     const [first, second] = ground.onesignal.asked.map(jsonOf)
     expect(first).toEqual({
       app_id: 'app-1',
@@ -48,10 +48,10 @@ describe('by OneSignal', () => {
     [{ status: 503, body: '' }, [Error, 'http_503']],
     ['cut' as const, [Error, 'connection_failed']],
   ])('%j', async (reply, expected) => {
-    const place = await ground.here()
-    const user = await storedUser(ground.api.pool, place.environment, 'iOS')
-    await ground.integration(place, 'onesignal')
+    const testEnvironment = await ground.here()
+    const user = await storedUser(ground.api.pool, testEnvironment.environment, 'iOS')
+    await ground.integration(testEnvironment, 'onesignal')
     ground.answers.onesignal = () => reply as VendorReply
-    expect(await thrown(ground.send(place, await ground.template(place), { user }))).toEqual(expected)
+    expect(await thrown(ground.send(testEnvironment, await ground.template(testEnvironment), { user }))).toEqual(expected)
   })
 })

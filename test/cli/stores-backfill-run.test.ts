@@ -54,7 +54,7 @@ test('while the store is down it stops, and the same command goes on', async () 
   at.stripe.instead = () => undefined
   expect((await backfill()).code).toBe(0)
   await at.settled()
-  expect((await at.lanes()).map(({ name }) => name).toSorted()).toEqual(['sub_1', 'sub_2', 'sub_3'])
+  expect((await at.queues()).map(({ name }) => name).toSorted()).toEqual(['sub_1', 'sub_2', 'sub_3'])
   expect(await at.purchases()).toHaveLength(6)
 })
 

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { askPatiently } from '../../cli/stores/import/patience.ts'
+import { confirmPatiently } from '../../cli/stores/import/patience.ts'
 import { stores as command } from '../../cli/stores.ts'
 import type { ClaimAnswer } from '../../workflows/stores/store-client.ts'
 import { userOf } from '../harness/purchases.ts'
@@ -263,7 +263,7 @@ describe('a store that gives no answer', () => {
   async function asks(answers: ClaimAnswer[], patience = 1000) {
     let now = 0
     const [waits, notes]: [number[], string[]] = [[], []]
-    const asked = askPatiently(async () => answers.shift() ?? later(null), {
+    const asked = confirmPatiently(async () => answers.shift() ?? later(null), {
       store: 'Apple',
       signal: new AbortController().signal,
       onWait: line => notes.push(line),

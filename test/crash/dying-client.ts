@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { FROZEN } from '../harness/process.ts'
 
 /** What a client of a database is asked with. */
-type Asking = (statement: unknown, ...more: unknown[]) => unknown
+type Query = (statement: unknown, ...more: unknown[]) => unknown
 
 const textOf = (statement: unknown): string => String(typeof statement === 'string' ? statement : (statement as { text: string }).text)
 
@@ -11,7 +11,7 @@ const textOf = (statement: unknown): string => String(typeof statement === 'stri
  * `FROZEN`, at the end of a process
  * that did not die the number of statements (`statements: n`), and how each begins.
  */
-export function dyingAt(ask: Asking): Asking {
+export function dyingAt(ask: Query): Query {
   const at = Number(process.env.DIE_AT)
   let asked = 0
   const heads: string[] = []

@@ -70,12 +70,12 @@ async function backUp({ pool }: Installation): Promise<void> {
 }
 
 /** The volume of the files goes and comes back. Meanwhile files may expire, and so many hours pass that attempts are used up. */
-async function outage(place: Installation, files: FilesLoad, ms: number, draw: number): Promise<void> {
-  const mount = await unmount(place.files, { mountPoint: draw % 2 === 0 })
+async function outage(installation: Installation, files: FilesLoad, ms: number, draw: number): Promise<void> {
+  const mount = await unmount(installation.files, { mountPoint: draw % 2 === 0 })
   try {
-    if (draw % 4 < 2) await expireFiles(place, files)
+    if (draw % 4 < 2) await expireFiles(installation, files)
     for (let left = ms; left > 0; left -= 500) {
-      if (draw % 8 < 4) await passAnHour(place)
+      if (draw % 8 < 4) await passAnHour(installation)
       await delay(500)
     }
   } finally {
@@ -90,25 +90,25 @@ describe.each(DRIVERS)('over %s', driver => {
   test(
     `workers killed or frozen at ${KILLS} random moments under load, backups and storage outages meanwhile: every promise is kept, none twice (CRASH_SEED=${SEED})`,
     async () => {
-      const place = await startInstallation({ driver, partRows: 20 })
-      undo.push(() => place.end())
+      const installation = await startInstallation({ driver, partRows: 20 })
+      undo.push(() => installation.end())
       const random = seeded(SEED)
       // Of its own: what the other loop draws in the meantime must not matter.
       const files = noFiles(seeded(SEED + 1))
       const load = noLoad()
-      const workers = await Promise.all([place.worker(), place.worker(), place.worker()])
+      const workers = await Promise.all([installation.worker(), installation.worker(), installation.worker()])
       // Less while the next worker starts: much is to be under way at the moment of a kill.
       let pauseMs: number | null = 40
       const loading = (async () => {
         for (let round = 0; pauseMs !== null; round++) {
-          await moreLoad(place.call, load, round)
-          await caughtUp(place.pool)
+          await moreLoad(installation.call, load, round)
+          await caughtUp(installation.pool)
           await delay(pauseMs ?? 0)
         }
       })()
       const filing = (async () => {
         while (pauseMs !== null) {
-          if ((await unfinishedExports(place)) < UNFINISHED_EXPORTS) await moreFiles(place, files)
+          if ((await unfinishedExports(installation)) < UNFINISHED_EXPORTS) await moreFiles(installation, files)
           await delay(200)
         }
       })()
@@ -119,11 +119,11 @@ describe.each(DRIVERS)('over %s', driver => {
         pauseMs = 40
         await delay(50 + random() * 400)
         const victim = Math.floor(random() * workers.length)
-        if (random() * BACKUPS < 1) backups.push(backUp(place))
+        if (random() * BACKUPS < 1) backups.push(backUp(installation))
         const [isOutage, outageMs, draw] = [random() * OUTAGES < 1, oneOf(OUTAGE_MS, random), Math.floor(random() * 8)]
         if (isOutage && !storage) {
           drawn.outages++
-          storage = outage(place, files, outageMs, draw).finally(() => {
+          storage = outage(installation, files, outageMs, draw).finally(() => {
             storage = undefined
           })
         }
@@ -142,13 +142,13 @@ describe.each(DRIVERS)('over %s', driver => {
           oneOf(FROZEN_MS, random),
         ]
         // The first transaction is the one of the start.
-        const freezing = () => place.freezing(point, 2 + Math.floor(passage), ms, at => drawn.frozenAt.push(at))
-        workers[victim] = isAtPoint ? await freezing() : await place.worker()
+        const freezing = () => installation.freezing(point, 2 + Math.floor(passage), ms, at => drawn.frozenAt.push(at))
+        workers[victim] = isAtPoint ? await freezing() : await installation.worker()
       }
       pauseMs = null
       await Promise.all([loading, filing, storage, ...backups])
-      await expectAllExecutedOnce(place, load)
-      const seen = await expectFilesAsPromised(place, files)
+      await expectAllExecutedOnce(installation, load)
+      const seen = await expectFilesAsPromised(installation, files)
       console.info(JSON.stringify({ CRASH_SEED: SEED, driver, ...drawn, backups: backups.length, ...seen }))
       // A kill and the start of the next worker take some seconds where many share the machine.
     },

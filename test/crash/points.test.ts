@@ -21,10 +21,10 @@ const pointsOver = (driver: Driver): CrashPoint[] => [
   ...(process.env.CRASH_KILLS ? DRIVERS.flatMap(one => WITHIN[one]) : WITHIN[driver]),
 ]
 
-let place: Installation | undefined
+let installation: Installation | undefined
 afterEach(async () => {
-  await place?.end()
-  place = undefined
+  await installation?.end()
+  installation = undefined
 })
 
 /**
@@ -44,30 +44,30 @@ const FILES = 5
 
 describe.each(DRIVERS)('over %s', driver => {
   test('a worker killed at each named point: every promise is kept, none twice', async () => {
-    place = await startInstallation({ driver })
+    installation = await startInstallation({ driver })
     const load = noLoad()
     let round = 0
     for (const point of pointsOver(driver)) {
       let isDead = false
-      void place.dying(point, PASSAGES[driver]).then(() => {
+      void installation.dying(point, PASSAGES[driver]).then(() => {
         isDead = true
       })
       const end = performance.now() + 120_000
       while (!isDead) {
         if (performance.now() > end) throw new Error(`the worker never came to ${point}`)
-        if (!(await isBehind(place.pool, 50))) await moreLoad(place.call, load, round++)
+        if (!(await isBehind(installation.pool, 50))) await moreLoad(installation.call, load, round++)
         await delay(30)
       }
       // Nobody else works: the next worker need not wait. That leases run out by themselves is tested by kills at random moments.
       await endLeases(place.pool)
     }
-    await place.worker()
-    await expectAllExecutedOnce(place, load)
+    await installation.worker()
+    await expectAllExecutedOnce(installation, load)
   }, 600_000)
 
   test('a worker frozen inside transactions until others have its work, and then continued: every promise is kept, none twice', async () => {
     const site = await startInstallation({ driver, partRows: 20 })
-    place = site
+    installation = site
     const load = noLoad()
     const files = noFiles(seeded(1))
     const frozenAt: string[] = []

@@ -15,7 +15,7 @@ import { until } from '../harness/until.ts'
 
 const DAY = 86_400_000
 
-let place: Installation
+let installation: Installation
 let chain: AppleChain
 let apple: AppStoreServer
 let google: PlayServer
@@ -27,7 +27,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'perennial-roots-'))
   const root = join(folder, 'root.cer')
   await writeFile(root, chain.root)
-  place = await startInstallation({
+  installation = await startInstallation({
     driver: 'pg-boss',
     env: {
       APPLE_ROOT_CERTIFICATES: root,
@@ -38,13 +38,13 @@ beforeAll(async () => {
       PUBLIC_URL: 'http://perennial.example',
     },
   })
-  api = place.api.url
-  const connect = (store: string, body: object) => place.call('POST', `/v4/project-settings/stores/${store}`, { body })
+  api = installation.api.url
+  const connect = (store: string, body: object) => installation.call('POST', `/v4/project-settings/stores/${store}`, { body })
   expect((await connect('apple', { bundle_id: BUNDLE, app_id: String(APP_ID), ...apple.key })).status).toBe(200)
   expect((await connect('google', { package_name: PACKAGE, service_account_key: google.serviceAccountKey })).status).toBe(200)
 })
 afterAll(async () => {
-  await place?.end()
+  await installation?.end()
   await Promise.all([apple?.close(), google?.close()])
   await rm(folder, { recursive: true, force: true })
 })
@@ -55,7 +55,7 @@ let made = 0
 /** A subscription at each store, with a renewal that ended a day ago and one that runs: the pushes, in a bad order. */
 async function subscribed(): Promise<Push[]> {
   made += 1
-  const user = (await place.call('POST', '/v4/users', { body: { environment: 'prod' } })).body.id as string
+  const user = (await installation.call('POST', '/v4/users', { body: { environment: 'prod' } })).body.id as string
   const account = user.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
   const begin = Date.now() - MONTH_MS - DAY
   const subscription = appleSubscription(chain, { account })
@@ -91,17 +91,17 @@ async function expectAllRecordedOnce(): Promise<void> {
   await until(
     'nothing is pending',
     async () => {
-      const { rows } = await place.pool.query(`select state, count(*)::int from store_inbox where state <> 'done' group by 1`)
+      const { rows } = await installation.pool.query(`select state, count(*)::int from store_inbox where state <> 'done' group by 1`)
       return rows.length === 0 || undefined
     },
     120_000,
   )
   await until('every purchase is acknowledged', async () => {
-    const { rows } = await place.pool.query(`select 1 from store_acknowledgements where done_at is null limit 1`)
+    const { rows } = await installation.pool.query(`select 1 from store_acknowledgements where done_at is null limit 1`)
     return rows.length === 0 || undefined
   })
   expect([...google.subscriptions.values()].filter(({ acknowledgementState }) => acknowledgementState?.endsWith('PENDING'))).toEqual([])
-  const { rows } = await place.pool.query(OUTCOME)
+  const { rows } = await installation.pool.query(OUTCOME)
   expect(rows).toHaveLength(2 * made)
   expect(new Set(rows.map(({ emitted, periods }) => `${periods}: ${emitted}`))).toEqual(
     new Set(['2: subscription_started subscription_renewed']),
@@ -109,10 +109,18 @@ async function expectAllRecordedOnce(): Promise<void> {
 }
 
 test('a worker killed at each point of a turn: every notification is recorded, told and acknowledged once', async () => {
-  const points: CrashPoint[] = ['lane-read', 'lane-asked', 'before-commit', 'lane-recorded', 'before-effect', 'after-effect', 'recorded']
+  const points: CrashPoint[] = [
+    'queue-read',
+    'store-fetched',
+    'before-commit',
+    'turn-recorded',
+    'before-effect',
+    'after-effect',
+    'recorded',
+  ]
   for (const point of points) {
     let isDead = false
-    const ended = place.dying(point, 2).then(() => {
+    const ended = installation.dying(point, 2).then(() => {
       isDead = true
     })
     for (let n = 0; n < 3; n++) for (const one of await subscribed()) expect(await push(one)).toBe(200)
@@ -120,7 +128,7 @@ test('a worker killed at each point of a turn: every notification is recorded, t
     await ended
     await endLeases(place.pool)
   }
-  const worker = await place.worker()
+  const worker = await installation.worker()
   await expectAllRecordedOnce()
   await worker.end()
 }, 400_000)
@@ -128,13 +136,13 @@ test('a worker killed at each point of a turn: every notification is recorded, t
 test('an API killed while it records: what the stores send again is recorded once', async () => {
   const pushes: Push[] = []
   for (let n = 0; n < 20; n++) pushes.push(...(await subscribed()))
-  const victim = await place.anotherApi()
+  const victim = await installation.anotherApi()
   const first = pushes.map(one => push(one, victim.url))
   await Promise.race(first)
   await victim.end('SIGKILL')
   const answered = await Promise.all(first)
   for (const [n, one] of pushes.entries()) if (answered[n] !== 200) expect(await push(one)).toBe(200)
-  const worker = await place.worker()
+  const worker = await installation.worker()
   await expectAllRecordedOnce()
   await worker.end()
 }, 200_000)

@@ -30,7 +30,7 @@ import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { type StoresSetup, storeClients, verifiersOf } from '../../workflows/stores/clients.ts'
-import type { LaneCounts } from '../../workflows/stores/lane/lane-deps.ts'
+import type { RefreshCounts } from '../../workflows/stores/lane/lane-deps.ts'
 import { storeVerifiers } from '../../workflows/stores/verifiers.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase, type TestServer } from './database.ts'
@@ -110,7 +110,7 @@ export type TestApiOptions = {
   /** The stores are reached there. Without it the API accepts no notifications and asks nobody about claims. */
   reachStores?: ReachStores
   /** Counts what the worker asks stores. */
-  laneCounts?: LaneCounts
+  refreshCounts?: RefreshCounts
   /** The connections of requests, in the place of the test's own. */
   requestPool?: (databaseUrl: string) => Promise<Pool>
   /** In place of the connections for lists. */
@@ -255,7 +255,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
           publicUrl: url,
           partRows: options.partRows ?? 1000,
           policies: options.policies ?? POLICIES,
-          ...(options.laneCounts && { laneCounts: options.laneCounts }),
+          ...(options.refreshCounts && { refreshCounts: options.refreshCounts }),
           onSetAside: one => log.warn(one, 'a notification of a store was set aside'),
         }),
         leaseMs: options.leaseMs ?? 1000,

@@ -48,15 +48,15 @@ const jump = ({ pool }: Installation, interval: string) =>
   pool.query(`update environments set clock_offset = clock_offset + $1::interval where kind = 'sandbox'`, [interval])
 
 /** All files of now expire; false when the windows of the exports would end before. */
-export async function expireFiles(place: Installation, load: FilesLoad): Promise<boolean> {
+export async function expireFiles(installation: Installation, load: FilesLoad): Promise<boolean> {
   if (load.days + 8 > LONGEST_DAYS / 2) return false
   load.days += 8
-  await jump(place, '8 days')
+  await jump(installation, '8 days')
   return true
 }
 
 /** The attempts that wait for their time are made now. */
-export const passAnHour = (place: Installation): Promise<unknown> => jump(place, '1 hour')
+export const passAnHour = (installation: Installation): Promise<unknown> => jump(installation, '1 hour')
 
 /** Posts events of new people, asks for an export of all events, and now and then erases a person or downloads a file. */
 export async function moreFiles({ sandbox }: Installation, load: FilesLoad): Promise<void> {
@@ -102,31 +102,31 @@ const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex
 const countOf = async ({ pool }: Installation, query: string): Promise<number> => (await pool.query(query)).rowCount ?? 0
 
 /** Moves the clock on until the query finds no row. */
-const passUntilNone = (place: Installation, what: string, query: string, interval: string) =>
+const passUntilNone = (installation: Installation, what: string, query: string, interval: string) =>
   until(
     what,
     async () => {
-      if ((await countOf(place, query)) === 0) return true
-      await jump(place, interval)
+      if ((await countOf(installation, query)) === 0) return true
+      await jump(installation, interval)
       await delay(300)
       return undefined
     },
     120_000,
   ).catch(async error => {
-    throw new Error(`${error.message}: ${JSON.stringify((await place.pool.query(query)).rows.slice(0, 5))}`)
+    throw new Error(`${error.message}: ${JSON.stringify((await installation.pool.query(query)).rows.slice(0, 5))}`)
   })
 
 /** `exports` to `failed`. */
 export type FilesSeen = { exports: number; failed: number; checked: number; erased: number; failedRuns: number }
 
 /** Waits until all exports and erasures have ended, checks each file, lets all of them expire, and checks that nothing is left. */
-export async function expectFilesAsPromised(place: Installation, load: FilesLoad): Promise<FilesSeen> {
-  const { sandbox, pool, files } = place
+export async function expectFilesAsPromised(installation: Installation, load: FilesLoad): Promise<FilesSeen> {
+  const { sandbox, pool, files } = installation
   const { sent, erased, exports } = load
-  await moreFiles(place, load)
+  await moreFiles(installation, load)
   const unfinished = `select * from runs r left join due d on d.kind = r.job_kind and d.id = r.id
     where r.workflow in ('export', 'erase-export') and r.finished_at is null`
-  await passUntilNone(place, 'every export and erasure has ended', unfinished, '10 minutes')
+  await passUntilNone(installation, 'every export and erasure has ended', unfinished, '10 minutes')
   const seen: FilesSeen = { exports: exports.size, failed: 0, checked: 0, erased: erased.size, failedRuns: 0 }
   for (const [id, upTo] of exports) {
     const { body } = await sandbox('GET', `/v4/exports/${id}`)
@@ -147,18 +147,18 @@ export async function expectFilesAsPromised(place: Installation, load: FilesLoad
   }
   expect(seen.checked).toBeGreaterThan(0)
   for (const user of erased.values()) expect([await filesWith(files, user), await tracesOf(pool, user)]).toEqual([[], []])
-  expect(await countOf(place, `select 1 from runs where workflow = 'export' group by subject having count(*) > 1`)).toBe(0)
+  expect(await countOf(installation, `select 1 from runs where workflow = 'export' group by subject having count(*) > 1`)).toBe(0)
   const failedRuns = await pool.query<{ reason: string }>(`select reason from runs where status = 'failed'`)
   for (const { reason } of failedRuns.rows) expect(reason).toMatch(/the export files are not in|ENOENT|is not stored as it was written/)
   seen.failedRuns = failedRuns.rows.length
 
-  await jump(place, '8 days')
-  await passUntilNone(place, 'every file is removed', 'select * from exports where file_removed_at is null', '10 minutes')
+  await jump(installation, '8 days')
+  await passUntilNone(installation, 'every file is removed', 'select * from exports where file_removed_at is null', '10 minutes')
   expect(await storedFiles(files)).toEqual([])
-  expect(await countOf(place, 'select 1 from exports where overdue_since is not null')).toBe(0)
-  await passUntilNone(place, 'every record is removed', 'select * from exports', '10 days')
+  expect(await countOf(installation, 'select 1 from exports where overdue_since is not null')).toBe(0)
+  await passUntilNone(installation, 'every record is removed', 'select * from exports', '10 days')
   const jobs = `select * from due where kind in ('export', 'export-retention', 'erase-export')`
-  await passUntilNone(place, 'no job is left', jobs, '1 hour')
+  await passUntilNone(installation, 'no job is left', jobs, '1 hour')
   const { body: ledger } = await sandbox('GET', `/v4/ledger?from=${load.window.from_timestamp}&to=${load.window.to_timestamp}`)
   const line = ledger.data.find(({ kind }: { kind: string }) => kind === 'exports')
   expect([line.promised, line.kept, line.outstanding]).toEqual([seen.exports, seen.exports - seen.failed, 0])

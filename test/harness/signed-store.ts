@@ -7,7 +7,7 @@ import type { Admit } from '../../domain/purchases/store-inbox/notification.ts'
 export type SignedContent = {
   id: string
   type: string
-  lane: string
+  queue: string
   environment: 'production' | 'sandbox' | null
   statedAt: number
   app: string
@@ -17,7 +17,7 @@ export type SignedContent = {
 export const signedContent = (given: Partial<SignedContent> = {}): SignedContent => ({
   id: randomUUID(),
   type: 'RENEWED',
-  lane: 'lineage-1',
+  queue: 'lineage-1',
   environment: 'production',
   statedAt: 1_700_000_000_000,
   app: 'org.example',
@@ -51,8 +51,8 @@ export const admitSigned =
     const wanted = signatureOf(body, secret)
     if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return { is: 'unauthorized' }
     await meanwhile()
-    const { id = '', type = '', lane = '', environment = null, statedAt = 0, app } = content
+    const { id = '', type = '', queue = '', environment = null, statedAt = 0, app } = content
     if (app !== 'org.example') return { is: 'foreign', reason: 'app' }
     if (type === 'TEST' || type === 'GOSSIP') return { is: 'ignored', type, isTest: type === 'TEST', environment }
-    return { is: 'accepted', notification: { id, type, subtype: null, environment, lane, statedAt } }
+    return { is: 'accepted', notification: { id, type, subtype: null, environment, queue, statedAt } }
   }

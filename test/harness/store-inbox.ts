@@ -1,5 +1,5 @@
-import type { LaneName } from '../../domain/purchases/store-inbox/lanes.ts'
-import { lanesNamed } from '../../domain/purchases/store-inbox/lanes.ts'
+import type { QueueName } from '../../domain/purchases/store-inbox/lanes.ts'
+import { queuesNamed } from '../../domain/purchases/store-inbox/lanes.ts'
 import type { NewNotification } from '../../domain/purchases/store-inbox/notification.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -12,7 +12,7 @@ export const notification = (project: number, given: Partial<NewNotification> = 
   type: 'DID_RENEW',
   subtype: null,
   environment: 'production',
-  lane: 'orig-1',
+  queue: 'orig-1',
   statedAt: 1_700_000_000_000,
   project,
   platform: 'apple',
@@ -23,7 +23,8 @@ export const notification = (project: number, given: Partial<NewNotification> = 
 })
 
 /** The number of a lane, which exists from then on. */
-export const laneNamed = async (pool: Pool, lane: LaneName): Promise<number> => (await transaction(pool, tx => lanesNamed(tx, [lane])))[0]!
+export const queueNamed = async (pool: Pool, queue: QueueName): Promise<number> =>
+  (await transaction(pool, tx => queuesNamed(tx, [queue])))[0]!
 
 export type InboxRow = {
   id: number
@@ -42,11 +43,11 @@ export const inboxOf = async (pool: Pool, project: number): Promise<InboxRow[]> 
   (await pool.query<InboxRow>('select * from store_inbox where project = $1 order by id', [project])).rows
 
 /** Jobs of lanes; `in` seconds until they are due, rounded. */
-export const laneJobs = async (pool: Pool, lane: number) =>
+export const queueJobs = async (pool: Pool, queue: number) =>
   (
     await pool.query<{ environment: number; fence: number; in: number; leased: boolean }>(
       `select environment, fence, round(extract(epoch from due_at - clock_timestamp()))::int as in, lease_until > clock_timestamp() as leased
        from due where kind = 'store_lane' and id = $1`,
-      [lane],
+      [queue],
     )
   ).rows

@@ -48,10 +48,10 @@ describe('the districts of the domain', () => {
   })
 
   test('import only districts before them', () => {
-    const place = (district: string) => DISTRICTS.indexOf(district)
+    const rank = (district: string) => DISTRICTS.indexOf(district)
     const wrong = domain.flatMap(source =>
       importedBy(source)
-        .filter(used => place(used) > place(districtOf(source.file)))
+        .filter(used => rank(used) > rank(districtOf(source.file)))
         .map(used => `${source.file} imports ${used}`),
     )
     expect(wrong).toEqual([])

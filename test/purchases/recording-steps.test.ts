@@ -32,7 +32,7 @@ const renewal = (n: number): PurchaseRow =>
   }) as unknown as PurchaseRow
 
 const lineageOf = (renewals: number): PurchaseRow[] => Array.from({ length: renewals }, (_, n) => renewal(n))
-const untold = (purchases: PurchaseRow[]) =>
+const pending = (purchases: PurchaseRow[]) =>
   pendingInSteps(purchases, subscriptionsOf(purchases, []), [], Date.parse(hour(purchases.length + 1_000)))
 
 /** How often a computation pauses, and its result. */
@@ -45,7 +45,7 @@ async function pausesOf<R>(computation: Stepwise<R>): Promise<{ pauses: number; 
 }
 
 test.each([
-  { what: 'events that are not told', compute: untold },
+  { what: 'events that are not told', compute: pending },
   { what: 'access', compute: derivedInSteps },
 ])('$what: twice as many renewals take twice as many steps, with the same result as at once', async ({ compute }) => {
   const [some, many] = [lineageOf(5_000), lineageOf(10_000)]
@@ -56,7 +56,7 @@ test.each([
 })
 
 test('the refunds that the log lacks are told, each once', () => {
-  const events = withoutPauses(untold(lineageOf(1_000)))
+  const events = withoutPauses(pending(lineageOf(1_000)))
   expect(events.map(({ slug, purchase }) => [slug, purchase.id])).toEqual(
     Array.from({ length: 10 }, (_, n) => ['subscription_refunded', 100 * n + 1]),
   )

@@ -3,7 +3,7 @@ import type { AlertMessage, AlertPhase } from '../../domain/oversight/alerts/mes
 
 const PHASES: Record<AlertPhase, string> = { began: 'Alert', continues: 'Again', ended: 'Over' }
 
-const place = ({ project, environment }: AlertMessage) => `${project} (${environment})`
+const environmentName = ({ project, environment }: AlertMessage) => `${project} (${environment})`
 
 /** An alert as a line and as a text, one fact a line. */
 export function alertAsText(message: AlertMessage): { subject: string; lines: string[] } {
@@ -11,7 +11,7 @@ export function alertAsText(message: AlertMessage): { subject: string; lines: st
   const subject = `${test ? 'Test: ' : ''}${PHASES[phase]}: ${sentenceOf(alert)}`
   const lines = [
     subject,
-    `Project: ${place(message).replaceAll(/\s+/g, ' ')}`,
+    `Project: ${environmentName(message).replaceAll(/\s+/g, ' ')}`,
     `Began: ${alert.began_at}`,
     ...(phase === 'continues' ? [`Last: ${alert.last_at}`] : []),
     ...(alert.ended_at === null ? [] : [`Ended: ${alert.ended_at}`]),

@@ -10,9 +10,9 @@ export type CrashPoint =
   | 'folded'
   | 'delivery-sent'
   | 'delivery-recorded'
-  | 'lane-read'
-  | 'lane-asked'
-  | 'lane-recorded'
+  | 'queue-read'
+  | 'store-fetched'
+  | 'turn-recorded'
   | 'store-page-swept'
   | 'acknowledged'
   /** Inside a transaction of the worker's own pool: workflows, timers, steps. */

@@ -53,23 +53,23 @@ export function outgoing(guard: Guard): Outgoing {
     return { request: undici.request, agent: guardedAgent(undici, guard) }
   }
   return {
-    async request(asked) {
+    async request(options) {
       opened ??= open()
       const { request, agent } = await opened
       const started = performance.now()
       const durationMs = () => Math.round(performance.now() - started)
-      asked.signal?.throwIfAborted()
-      const limit = timeLimit(asked.limitMs ?? LIMIT_MS)
+      options.signal?.throwIfAborted()
+      const limit = timeLimit(options.limitMs ?? LIMIT_MS)
       try {
-        const response = await request(allowedUrl(asked.url, guard), {
+        const response = await request(allowedUrl(options.url, guard), {
           dispatcher: agent,
-          method: asked.method,
+          method: options.method,
           // Responses are not decompressed, so a small response cannot become a large one.
-          headers: { ...asked.headers, 'accept-encoding': 'identity' },
-          body: asked.body ?? null,
-          signal: asked.signal ? AbortSignal.any([asked.signal, limit.signal]) : limit.signal,
+          headers: { ...options.headers, 'accept-encoding': 'identity' },
+          body: options.body ?? null,
+          signal: options.signal ? AbortSignal.any([options.signal, limit.signal]) : limit.signal,
         })
-        const { text, isCut } = await readResponseBody(response.body, asked.answerBytes ?? ANSWER_BYTES)
+        const { text, isCut } = await readResponseBody(response.body, options.answerBytes ?? ANSWER_BYTES)
         return {
           is: 'response',
           status: response.statusCode,
@@ -80,7 +80,7 @@ export function outgoing(guard: Guard): Outgoing {
           headers: response.headers,
         }
       } catch (error) {
-        asked.signal?.throwIfAborted()
+        options.signal?.throwIfAborted()
         return { is: 'error', error: limit.signal.aborted ? 'timeout' : networkErrorCode(error), durationMs: durationMs() }
       } finally {
         limit.end()

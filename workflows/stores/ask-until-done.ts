@@ -7,7 +7,7 @@ export type StoreAttempt = { is: 'done' } | { is: 'later'; why: string; afterMs:
  * Repeats a question to a store after each of the waits (seconds), on the clock of the run, until it is answered. Each attempt and each wait is
  * recorded. False: there was no answer.
  */
-export async function askUntilDone(
+export async function repeatUntilDone(
   { step, sleep }: Pick<RunContext, 'step' | 'sleep'>,
   name: string,
   waits: readonly number[],

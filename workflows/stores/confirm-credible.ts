@@ -1,6 +1,6 @@
 import { NotCredible, requireCredible } from '../../domain/purchases/store-facts/credible.ts'
 import type { StoreReport } from '../../domain/purchases/store-facts/statement.ts'
-import type { Asking, ClaimAnswer, ClaimToConfirm, StoreClient } from './store-client.ts'
+import type { ClaimAnswer, ClaimToConfirm, FetchContext, StoreClient } from './store-client.ts'
 
 function isCredible(report: StoreReport): boolean {
   try {
@@ -13,9 +13,13 @@ function isCredible(report: StoreReport): boolean {
 }
 
 /** Asks about a claimed purchase. What is not credible is not confirmed; it does not keep the customer's other lineages. */
-export async function confirmCredible(client: Pick<StoreClient, 'confirm'>, claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer> {
+export async function confirmCredible(
+  client: Pick<StoreClient, 'confirm'>,
+  claim: ClaimToConfirm,
+  context: FetchContext,
+): Promise<ClaimAnswer> {
   try {
-    const answer = await client.confirm(claim, asking)
+    const answer = await client.confirm(claim, context)
     if (answer.is !== 'reports') return answer
     const reports = answer.reports.filter(isCredible)
     const isClaimed = reports.some(({ lineage, aliases }) => lineage === answer.lineage || aliases.includes(answer.lineage))

@@ -14,7 +14,7 @@ export type Quota = {
 const REST_MS = 10_000
 
 /** How long a request may wait for its turn: a claim has a caller who waits, a lane can come back. */
-const PATIENCE_MS = { claim: 5_000, lane: 1_000 }
+const PATIENCE_MS = { claim: 5_000, refresh: 1_000 }
 
 /** A sweep that came back later would begin its pages anew. */
 export const SWEEP_PATIENCE_MS = 20_000
@@ -23,7 +23,7 @@ export const SWEEP_PATIENCE_MS = 20_000
 export const quotaOf = (
   db: Db,
   budget: Omit<StoreBudget, 'family'>,
-  purpose: 'claim' | 'lane',
+  purpose: 'claim' | 'refresh',
   signal: AbortSignal,
   patienceMs = PATIENCE_MS[purpose],
 ): Quota => ({

@@ -13,7 +13,7 @@ export type RecordedNotification = { id: string; type: string; subtype: string |
 
 /**
  * What one notification says by itself. `environment` null: it does not tell. `refresh`: the store must be asked before the lineage is known.
- * `transactions`: those that the notification names and that the store must be asked about by name: they go into `Asking`. `promised`: what the answer of
+ * `transactions`: those that the notification names and that the store must be asked about by name: they go into `FetchContext`. `promised`: what the answer of
  * the store must show; stores notify before their API knows it. ignored: a type or content that is of no interest.
  */
 export type NotificationRead =
@@ -48,7 +48,7 @@ export type Swept = { is: 'swept'; notifications: SweptNotification[] } | NoAnsw
  * `transactions`: named by the notifications of the lane (see `NotificationRead`). `quota`: asked before each request; absent: requests are not
  * counted.
  */
-export type Asking = {
+export type FetchContext = {
   settings: StoreSettings
   environment: EnvironmentKind
   signal: AbortSignal
@@ -79,9 +79,9 @@ export type StoreClient = {
   /** Verifies and decodes what is inside. Throws an error whose message names no secret when the content cannot be understood. */
   read(notification: RecordedNotification, settings: StoreSettings): Promise<NotificationRead>
   /** Asks for everything that the store knows of the lineages of a lane. */
-  refresh(lane: string, asking: Asking): Promise<StoreAnswer>
+  refresh(queue: string, context: FetchContext): Promise<StoreAnswer>
   /** Asks about a claimed purchase. */
-  confirm(claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer>
+  confirm(claim: ClaimToConfirm, context: FetchContext): Promise<ClaimAnswer>
   /** Asks for nothing that exists, to see which permissions the credentials have. */
-  check?(asking: Asking): Promise<PermissionCheck[]>
+  check?(context: FetchContext): Promise<PermissionCheck[]>
 }

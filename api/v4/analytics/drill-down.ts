@@ -4,7 +4,7 @@ import { roundedFigure } from '../../../domain/analytics/figures/charts/rounding
 import { decimalText } from '../../../domain/analytics/figures/drill-down/decimals.ts'
 import { explained } from '../../../domain/analytics/figures/drill-down/explanation.ts'
 import { factsBehind } from '../../../domain/analytics/figures/drill-down/list.ts'
-import { type NumberAsked, type NumberQuery, readNumber } from '../../../domain/analytics/figures/drill-down/number.ts'
+import { type NumberQuery, type RequestedNumber, readNumber } from '../../../domain/analytics/figures/drill-down/number.ts'
 import type { FactBehind } from '../../../domain/analytics/figures/drill-down/page.ts'
 import type { CurrencySum } from '../../../domain/analytics/figures/drill-down/sums.ts'
 import { queryContext } from '../../../domain/analytics/figures/question.ts'
@@ -20,7 +20,7 @@ const AMOUNT_PLACES = 6
 
 type Caller = { environment: number; environmentKind: 'production' | 'sandbox'; db: Db }
 
-async function numberAsked(code: string, query: NumberQuery, { environment, environmentKind, db }: Caller): Promise<NumberAsked> {
+async function requestedNumber(code: string, query: NumberQuery, { environment, environmentKind, db }: Caller): Promise<RequestedNumber> {
   const chart = chartOf(code)
   if (!chart) throw notFound('chart')
   const own = environmentKind === 'production' ? 1 : 0
@@ -51,8 +51,8 @@ const fact = (one: FactBehind) => ({
 
 export const v4ListAnalyticsChartFacts = expensiveRead('v4ListAnalyticsChartFacts', async ({ path, query, deps, ...caller }) => {
   const { limit, starting_after: after, recorded_from: recordedFrom } = query
-  const asked = await numberAsked(path.chart_code, query, caller)
-  const { facts, restarted, behind } = await factsBehind(deps.facts, caller.environment, asked, { limit, after, recordedFrom })
+  const requested = await requestedNumber(path.chart_code, query, caller)
+  const { facts, restarted, behind } = await factsBehind(deps.facts, caller.environment, requested, { limit, after, recordedFrom })
   const url = `/v4/analytics/charts/${path.chart_code}/facts`
   return { body: cursorPage({ url, rows: facts, limit, item: fact }), headers: { ...restartedHeader(restarted), ...behindHeader(behind) } }
 })
@@ -66,7 +66,7 @@ const currency = ({ currency: code, amount, converted, first, last }: CurrencySu
 })
 
 /** What the statement was made for, by name. */
-const parameters = ({ question, window }: NumberAsked) => ({
+const parameters = ({ question, window }: RequestedNumber) => ({
   from: window.from,
   to: window.to,
   now: question.now,
@@ -77,9 +77,9 @@ const parameters = ({ question, window }: NumberAsked) => ({
 })
 
 export const v4ExplainAnalyticsChart = expensiveRead('v4ExplainAnalyticsChart', async ({ path, query, deps, ...caller }) => {
-  const asked = await numberAsked(path.chart_code, query, caller)
-  const found = await explained(deps.facts, caller.environment, asked)
-  const { chart, question, series } = asked
+  const requested = await requestedNumber(path.chart_code, query, caller)
+  const found = await explained(deps.facts, caller.environment, requested)
+  const { chart, question, series } = requested
   return {
     body: {
       object: 'analytics_explanation' as const,
@@ -87,7 +87,7 @@ export const v4ExplainAnalyticsChart = expensiveRead('v4ExplainAnalyticsChart', 
       code: path.chart_code,
       series: series === null ? null : chart.series[series]!,
       segmentation: found.segment && question.segmentation!.code,
-      segment: asked.segment,
+      segment: requested.segment,
       measure: chart.measure,
       currency: question.currency,
       formula: { words: chart.words, symbols: [...found.symbols] },
@@ -101,7 +101,7 @@ export const v4ExplainAnalyticsChart = expensiveRead('v4ExplainAnalyticsChart', 
       changes_known_since: found.changesKnownSince,
       late_facts: found.lateFacts.map(fact),
       sql: found.sql,
-      parameters: parameters(asked),
+      parameters: parameters(requested),
       as_of: found.asOf,
       ...behindField(found.behind),
     },

@@ -40,9 +40,14 @@ function shownKpis<Code extends keyof typeof PLACES>(kpis: Record<Code, ScreenKp
 
 const period = ({ window, unit }: FigureQuestion) => ({ from: window.from, to: window.to, unit })
 
-type Asked = { query: CommonQuery & { currency: string }; environment: number; environmentKind: 'production' | 'sandbox'; db: Pool }
+type ScreenQuestion = {
+  query: CommonQuery & { currency: string }
+  environment: number
+  environmentKind: 'production' | 'sandbox'
+  db: Pool
+}
 
-async function questionOf({ query, environment, environmentKind, db }: Asked): Promise<FigureQuestion> {
+async function questionOf({ query, environment, environmentKind, db }: ScreenQuestion): Promise<FigureQuestion> {
   const own = environmentKind === 'production' ? 1 : 0
   return readQuestion(query, { filters: [], segmentations: [], own }, await queryContext(db, environment, query.currency))
 }

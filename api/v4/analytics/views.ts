@@ -1,4 +1,4 @@
-import { type AskedView, checkLength, checkView } from '../../../domain/analytics/views/check.ts'
+import { checkLength, checkView, type RequestedView } from '../../../domain/analytics/views/check.ts'
 import { viewWindow } from '../../../domain/analytics/views/range.ts'
 import {
   createView,
@@ -48,7 +48,7 @@ const ANSWERED_BY = {
 } as const
 
 /** The query with the defaults of the operation, which its own validator checks and fills in. */
-function askedBy({ kind, code, query }: SavedViewInput): AskedView {
+function requestedView({ kind, code, query }: SavedViewInput): RequestedView {
   const { operation, range } = ANSWERED_BY[kind]
   const filled = structuredClone(query)
   const faults: Detail[] = range.filter(name => name in query).map(name => ({ field: name, message: 'is the range of the view' }))
@@ -58,7 +58,7 @@ function askedBy({ kind, code, query }: SavedViewInput): AskedView {
   if (kind === 'chart' && code === null) all.unshift({ field: 'code', message: 'is required for charts' })
   if (kind !== 'chart' && code !== null) all.unshift({ field: 'code', message: 'is for charts only' })
   if (all.length > 0) throw invalidFields(all)
-  return { kind, code, query: filled } as AskedView
+  return { kind, code, query: filled } as RequestedView
 }
 
 type ViewCall = { body: Input<'v4CreateAnalyticsView'>['body']; environment: Environment; environmentKind: EnvironmentKind }
@@ -67,7 +67,7 @@ type ViewCall = { body: Input<'v4CreateAnalyticsView'>['body']; environment: Env
 async function checked(db: Db, { body, environment, environmentKind }: ViewCall): Promise<SavedViewInput> {
   const { name, kind, code = null, query = {}, range, pinned } = body
   const input = { name, kind, code, query, range, pinned }
-  await checkView(db, environment, askedBy(input), range, environmentKind === 'production' ? 1 : 0)
+  await checkView(db, environment, requestedView(input), range, environmentKind === 'production' ? 1 : 0)
   checkLength(query)
   return input
 }

@@ -6,12 +6,12 @@ import { expensiveRead } from '../../operation.ts'
 import { MAX_WINDOW_MS } from '../../time.ts'
 
 export const v4GetLedger = expensiveRead('v4GetLedger', async ({ query, environment, db }) => {
-  const asked = await ledgerWindow(db, environment, query)
-  const [from, to] = [apiTime(asked.from), apiTime(asked.to)]
+  const given = await ledgerWindow(db, environment, query)
+  const [from, to] = [apiTime(given.from), apiTime(given.to)]
   const length = Date.parse(to) - Date.parse(from)
   if (length <= 0) throw invalidField(query.to === undefined ? 'from' : 'to', 'must make a window: to later than from')
   if (length > MAX_WINDOW_MS) throw invalidField(query.from === undefined ? 'to' : 'from', 'must be at most 366 days before to')
-  const { window, entries } = await readLedger(db, environment, query.kind === undefined ? LEDGER_KINDS : [query.kind], asked)
+  const { window, entries } = await readLedger(db, environment, query.kind === undefined ? LEDGER_KINDS : [query.kind], given)
   return {
     body: {
       object: 'ledger' as const,

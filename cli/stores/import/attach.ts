@@ -21,7 +21,7 @@ import type { ImportBatch, Rejection } from '../../import/batches.ts'
 import type { RowFault } from '../../import/item.ts'
 import type { PostedRows } from '../../import/post.ts'
 import { STORE_NAME } from '../words.ts'
-import { askPatiently, type PatienceOptions } from './patience.ts'
+import { confirmPatiently, type PatienceOptions } from './patience.ts'
 import { POINTED_STORE, type Pointer, pointerClaim } from './pointer.ts'
 
 export type Attaching = {
@@ -35,7 +35,7 @@ export type Attaching = {
   createUsers: boolean
 }
 
-type Asked = { signal: AbortSignal; quota: Quota } & Pick<PatienceOptions, 'onWait'>
+type ImportAccess = { signal: AbortSignal; quota: Quota } & Pick<PatienceOptions, 'onWait'>
 type Outcome = { is: 'attached' } | { is: 'known' } | ({ is: 'rejected' } & RowFault)
 type ClaimReports = Extract<ClaimAnswer, { is: 'reports' }>
 
@@ -85,7 +85,7 @@ function record({ pool, environment }: Attaching, user: string, { reports, linea
   )
 }
 
-async function attach(attaching: Attaching, { user: given, transaction: id }: Pointer, asked: Asked): Promise<Outcome> {
+async function attach(attaching: Attaching, { user: given, transaction: id }: Pointer, access: ImportAccess): Promise<Outcome> {
   const { pool, environment, kind, platform, store, client } = attaching
   if (given === undefined) return rejected('user', 'is empty')
   if (id === undefined) return rejected('transaction', 'is empty')
@@ -94,11 +94,15 @@ async function attach(attaching: Attaching, { user: given, transaction: id }: Po
   if (typeof user !== 'string') return { is: 'rejected', ...user }
   // Rows of a file that are periods of one subscription cost one question.
   if (known && known.owner !== null) return known.owner === user ? { is: 'known' } : NOT_OWN(known.owner)
-  const { quota, signal, onWait } = asked
-  const asking = { settings: store, environment: kind, signal, quota }
+  const { quota, signal, onWait } = access
+  const fetchContext = { settings: store, environment: kind, signal, quota }
   const name = STORE_NAME[platform]
   const question = await nextQuestion(pool)
-  const answer = await askPatiently(() => confirmCredible(client, pointerClaim(platform, id), asking), { store: name, signal, onWait })
+  const answer = await confirmPatiently(() => confirmCredible(client, pointerClaim(platform, id), fetchContext), {
+    store: name,
+    signal,
+    onWait,
+  })
   switch (answer.is) {
     case 'unknown':
     case 'gone':
@@ -118,13 +122,13 @@ async function attach(attaching: Attaching, { user: given, transaction: id }: Po
 }
 
 /** Asks the store about the rows of a batch, one after the other, and attaches what it tells to the users. */
-export async function attachBatch(attaching: Attaching, { items, bad }: ImportBatch, asked: Asked): Promise<PostedRows> {
+export async function attachBatch(attaching: Attaching, { items, bad }: ImportBatch, access: ImportAccess): Promise<PostedRows> {
   let [created, duplicates] = [0, 0]
   const rejections: Rejection[] = [...bad]
   for (const { row, json } of items) {
-    asked.signal.throwIfAborted()
-    const outcome = await attach(attaching, JSON.parse(json), asked).catch((error): Outcome => {
-      const isOfRow = !(error instanceof CliError) && !asked.signal.aborted && classifyFailure(error) === 'other'
+    access.signal.throwIfAborted()
+    const outcome = await attach(attaching, JSON.parse(json), access).catch((error): Outcome => {
+      const isOfRow = !(error instanceof CliError) && !access.signal.aborted && classifyFailure(error) === 'other'
       // A user was erased meanwhile, or the store says something that cannot be recorded: the next rows do not wait for that.
       if (isOfRow) return rejected(error instanceof Refusal ? 'user' : 'transaction', messageOf(error))
       throw error

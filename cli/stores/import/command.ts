@@ -63,7 +63,8 @@ async function importPointers(
           url: `${platform}, ${kind} of project ${project}`,
           key: String(environments[kind]),
           done: 'attached',
-          post: (batch, signal, onWait) => attachBatch(attaching, batch, { signal, onWait, quota: quotaOf(pool, budget, 'lane', signal) }),
+          post: (batch, signal, onWait) =>
+            attachBatch(attaching, batch, { signal, onWait, quota: quotaOf(pool, budget, 'refresh', signal) }),
         },
         config.dataDir,
         context,

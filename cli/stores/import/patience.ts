@@ -24,13 +24,13 @@ const LONGEST_PAUSE_MS = 8_000
  * Asks until the store has decided. It waits for the budget and for as long as the store asks to; a store that fails is asked again for a minute.
  * Throws CliError when it has not answered by then.
  */
-export async function askPatiently(ask: () => Promise<ClaimAnswer>, options: PatienceOptions): Promise<Decided> {
+export async function confirmPatiently(attempt: () => Promise<ClaimAnswer>, options: PatienceOptions): Promise<Decided> {
   const { store, signal, onWait, patience = PATIENCE_MS, clock = () => performance.now() } = options
   const pause = options.pause ?? ((ms, ends) => sleep(ms, undefined, { signal: ends }))
   let failingSince: number | undefined
   for (let wait = FIRST_PAUSE_MS; ; ) {
     signal.throwIfAborted()
-    const answer = await ask()
+    const answer = await attempt()
     if (answer.is !== 'later') return answer
     const { why, afterMs } = answer
     if (afterMs !== null) {

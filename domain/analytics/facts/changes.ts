@@ -4,11 +4,11 @@ import type { KnownPeriod, Subscription } from '../../purchases/subscriptions/li
 import { LAST_MS, renewsAt } from '../../purchases/subscriptions/period.ts'
 import type { TimelineState } from '../../purchases/subscriptions/timeline.ts'
 import { lengthsOf } from './lengths.ts'
-import type { Attribution, ChangeCause, ChangeSide, SubscriptionChange } from './rows.ts'
+import type { Attribution, ChangeCause, ChangeState, SubscriptionChange } from './rows.ts'
 import { changedAt, dayOf, millionths, type Source, seconds } from './sources.ts'
 import { cancelledAt, subscriptionKey } from './transactions.ts'
 
-const NO_SIDE: ChangeSide = {
+const NO_STATE: ChangeState = {
   state: 'none',
   renewing: false,
   amount: null,
@@ -92,8 +92,8 @@ export async function changesOf(
   const lastLink = lastOf(links, ({ period }) => period.begins)
   const lastState = lastOf(states, ({ at }) => at)
 
-  function sideAt(t: number, period: KnownPeriod | undefined, state: TimelineState | undefined): ChangeSide {
-    if (!period || !state) return NO_SIDE
+  function stateAt(t: number, period: KnownPeriod | undefined, state: TimelineState | undefined): ChangeState {
+    if (!period || !state) return NO_STATE
     const renewing = renewsAt(period, t)
     const source = sourceOf(period)
     const counts = (state === 'paid' || state === 'grace') && renewing && period.paid
@@ -126,13 +126,13 @@ export async function changesOf(
     times.sort((a, b) => a - b),
     seconds,
   )
-  let before = NO_SIDE
+  let before = NO_STATE
   const changes: SubscriptionChange[] = []
   const step = inSteps()
   for (const [happened, instants] of bySecond) {
     const t = instants.at(-1)!
     const { period } = lastLink(t)!
-    const after = sideAt(t, period, lastState(t)?.state)
+    const after = stateAt(t, period, lastState(t)?.state)
     const countsFrom = delayed.get(happened) ?? null
     const change: SubscriptionChange = {
       media: attribution.media,
@@ -158,7 +158,7 @@ export async function changesOf(
   return changes
 }
 
-function causeOf(before: ChangeSide, after: ChangeSide, begins: boolean): ChangeCause {
+function causeOf(before: ChangeState, after: ChangeState, begins: boolean): ChangeCause {
   if (begins) return before.state === 'none' || before.state === 'ended' ? 'begin' : 'handover'
   if (after.state === before.state) return 'auto_renew'
   if (after.state === 'grace' || after.state === 'retry') return after.state

@@ -1,5 +1,5 @@
 import type { inSteps } from '../../kernel/in-steps.ts'
-import { CHANGE_CAUSE, type ChangeSide, type Facts, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
+import { CHANGE_CAUSE, type ChangeState, type Facts, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
 
 type ColumnValue = number | bigint | string | null
 /** The numbers that stand for a fact's texts: of words, and of subscriptions of the user. */
@@ -51,16 +51,16 @@ export const TRANSACTION_COLUMNS: Column<Transaction>[] = [
 
 type Change = Facts['changes'][number]
 
-const sideColumns = (prefix: 'a' | 'b', side: (change: Change) => ChangeSide): Column<Change>[] => [
-  [`${prefix}_state`, 'smallint', change => SUBSCRIPTION_STATE[side(change).state]],
-  flagOf(`${prefix}_renewing`, change => side(change).renewing),
-  [`${prefix}_amount`, 'bigint', change => side(change).amount],
-  [`${prefix}_usd_given`, 'bigint', change => side(change).usd_given],
-  flagOf(`${prefix}_is_intro`, change => side(change).is_intro),
-  [`${prefix}_length`, 'smallint', change => side(change).length],
-  [`${prefix}_bought_on`, 'int', change => side(change).bought_on],
+const stateColumns = (prefix: 'a' | 'b', stateIn: (change: Change) => ChangeState): Column<Change>[] => [
+  [`${prefix}_state`, 'smallint', change => SUBSCRIPTION_STATE[stateIn(change).state]],
+  flagOf(`${prefix}_renewing`, change => stateIn(change).renewing),
+  [`${prefix}_amount`, 'bigint', change => stateIn(change).amount],
+  [`${prefix}_usd_given`, 'bigint', change => stateIn(change).usd_given],
+  flagOf(`${prefix}_is_intro`, change => stateIn(change).is_intro),
+  [`${prefix}_length`, 'smallint', change => stateIn(change).length],
+  [`${prefix}_bought_on`, 'int', change => stateIn(change).bought_on],
   ...(['platform', 'product', 'currency', 'country', 'app_version', 'locale'] as const).map(name =>
-    wordOf<Change>(`${prefix}_${name}`, change => side(change)[name]),
+    wordOf<Change>(`${prefix}_${name}`, change => stateIn(change)[name]),
   ),
 ]
 
@@ -69,8 +69,8 @@ export const CHANGE_COLUMNS: Column<Change>[] = [
   bigint('happened'),
   bigint('counts_from'),
   ['cause', 'smallint', ({ cause }) => CHANGE_CAUSE[cause]],
-  ...sideColumns('b', ({ before }) => before),
-  ...sideColumns('a', ({ after }) => after),
+  ...stateColumns('b', ({ before }) => before),
+  ...stateColumns('a', ({ after }) => after),
   ...(['media', 'campaign'] as const).map(name => word<Change>(name)),
   ...(['paid_ended', 'trials_ended', 'cancelled'] as const).map(name => small<Change>(name)),
   bigint('recorded'),

@@ -14,14 +14,14 @@ export const CHANGE_CAUSE = { begin: 1, handover: 2, auto_renew: 3, grace: 4, re
 export type ChangeCause = keyof typeof CHANGE_CAUSE
 
 export const SUBSCRIPTION_STATE = { none: 0, trial: 1, paid: 2, grace: 3, retry: 4, ended: 5 } as const
-export type SideState = keyof typeof SUBSCRIPTION_STATE
+export type SubscriptionStateName = keyof typeof SUBSCRIPTION_STATE
 
-export type Place = { country: string | null; app_version: string | null; locale: string | null }
+export type KnownTraits = { country: string | null; app_version: string | null; locale: string | null }
 /** First known values of the user. */
 export type Attribution = { media: string | null; campaign: string | null }
 
 export type UserFact = Attribution &
-  Place & {
+  KnownTraits & {
     created: number
     first_trial: number | null
     first_paid: number | null
@@ -39,7 +39,7 @@ export type UserFact = Attribution &
   }
 
 export type TransactionFact = Attribution &
-  Place & {
+  KnownTraits & {
     kind: TransactionKind
     happened: number
     bought_on: number
@@ -76,8 +76,8 @@ export type TransactionFact = Attribution &
   }
 
 /** One side of a change. `amount` is null unless it counts for MRR: state paid or grace, auto-renew on. */
-export type ChangeSide = Place & {
-  state: SideState
+export type ChangeState = KnownTraits & {
+  state: SubscriptionStateName
   renewing: boolean
   amount: bigint | null
   usd_given: bigint | null
@@ -94,8 +94,8 @@ export type SubscriptionChange = Attribution & {
   happened: number
   counts_from: number | null
   cause: ChangeCause
-  before: ChangeSide
-  after: ChangeSide
+  before: ChangeState
+  after: ChangeState
   /** How many runs with a paid period ended, and how many of a trial alone. */
   paid_ended: number
   trials_ended: number

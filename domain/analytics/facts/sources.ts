@@ -4,7 +4,7 @@ import type { FoldedPurchase } from '../../purchases/subscriptions/folded-purcha
 import type { KnownPeriod } from '../../purchases/subscriptions/lineages.ts'
 import type { PostedFact } from '../../purchases/subscriptions/posted.ts'
 import { recordedAt, TARGET_PLATFORM } from '../../purchases/subscriptions/purchase.ts'
-import type { Place } from './rows.ts'
+import type { KnownTraits } from './rows.ts'
 import type { Origin, PostedTransaction, UserHistory } from './user-history.ts'
 
 export const seconds = (ms: number): number => Math.floor(ms / 1000)
@@ -19,7 +19,7 @@ export function millionths(amount: string): bigint {
 }
 
 /** What a recorded purchase and a posted event say alike about the transaction behind a fact. Amounts are in millionths and not negative. */
-export type Source = Place & {
+export type Source = KnownTraits & {
   platform: string | null
   product: string | null
   currency: string | null

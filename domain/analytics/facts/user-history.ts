@@ -2,10 +2,10 @@ import { stepwise } from '../../kernel/in-steps.ts'
 import type { FoldedPurchase } from '../../purchases/subscriptions/folded-purchase.ts'
 import { type Subscription, subscriptionsInSteps } from '../../purchases/subscriptions/lineages.ts'
 import type { PostedFact } from '../../purchases/subscriptions/posted.ts'
-import type { Place } from './rows.ts'
+import type { KnownTraits } from './rows.ts'
 
 /** A posted event that is a transaction or a refund; times in ms, amounts as decimal texts. */
-export type PostedTransaction = Place & {
+export type PostedTransaction = KnownTraits & {
   id: string
   user_id: string
   name: string
@@ -31,7 +31,7 @@ export type PostedTransaction = Place & {
 export type ScreenSeen = { at: number; screen: string }
 
 /** First known values of the user; `created` in ms. */
-export type Origin = Place & {
+export type Origin = KnownTraits & {
   no: number
   id: string
   created: number

@@ -2,7 +2,7 @@ import type { ChartOf } from './chart-table.ts'
 
 /**
  * An attribute of facts. `category`: what it is a property of. `type`: list, its values can be listed; text, an exact match. `persistent`: every
- * chart has it. `columns`: in transactions, in the sides of changes (behind `a_` and `b_`, unless `oneSided`), in users, and of users in cohorts
+ * chart has it. `columns`: in transactions, in the sides of changes (behind `a_` and `b_`, unless `hasOneState`), in users, and of users in cohorts
  * by their first transaction. An attribute without columns is a set of users: those of whom it is true now.
  */
 type AttributeRow = {
@@ -11,11 +11,11 @@ type AttributeRow = {
   category: 'user' | 'purchase'
   type: 'list' | 'text'
   persistent: boolean
-  columns: { transaction: string; side: string; oneSided: boolean; user: string | null; cohort: string } | null
+  columns: { transaction: string; state: string; hasOneState: boolean; user: string | null; cohort: string } | null
 }
 
-const column = (name: string) => ({ transaction: name, side: name, oneSided: false, user: name, cohort: `class_${name}` })
-const ofUser = (name: string) => ({ transaction: name, side: name, oneSided: true, user: name, cohort: name })
+const column = (name: string) => ({ transaction: name, state: name, hasOneState: false, user: name, cohort: `class_${name}` })
+const ofUser = (name: string) => ({ transaction: name, state: name, hasOneState: true, user: name, cohort: name })
 
 export const ATTRIBUTES = [
   { code: 'target_platform', label: 'Store', category: 'purchase', type: 'list', persistent: true, columns: column('platform') },

@@ -37,7 +37,7 @@ export async function loadExchange(db: Db, source: FactSource, target: Target): 
   const { rated, exchanges } = await keptOf(db)
   const numbers = await source.numbersOf([...new Set([...rated.map(({ currency }) => currency), 'USD', target.currency])])
   const days = target.rateDate === null ? await daysOf(source, rated, target.now) : { first: 0, last: 0, areAll: true }
-  const { currencies = [], paid = [], bits = 0 } = source.extent ?? {}
+  const { currencies = [], paid = [], bits = 0 } = source.bounds ?? {}
   const key = JSON.stringify([target.currency, target.rateDate, days, [...numbers].sort(), [...currencies].sort(), [...paid].sort(), bits])
   const known = exchanges.get(key)
   if (known) return known
@@ -53,13 +53,13 @@ export async function loadExchange(db: Db, source: FactSource, target: Target): 
   const ratedNumbers = rows.map(({ number }) => number)
   const unrated = currencies.filter(number => !ratedNumbers.includes(number))
   // One row at least: a fact without an amount finds any.
-  const others = source.extent && rows.length > 0 ? unrated : [...unrated, GIVEN_USD]
+  const others = source.bounds && rows.length > 0 ? unrated : [...unrated, GIVEN_USD]
   const exchange: Exchange = {
-    ...factorRelation([...rows, ...others.map(number => ({ number, isRated: false, spans: ofUsd }))], days, source.extent ? bits : null),
+    ...factorRelation([...rows, ...others.map(number => ({ number, isRated: false, spans: ofUsd }))], days, source.bounds ? bits : null),
     ...days,
     rated: ratedNumbers,
-    isWhole: source.extent !== null,
-    isRated: source.extent !== null && paid.every(number => ratedNumbers.includes(number)),
+    isWhole: source.bounds !== null,
+    isRated: source.bounds !== null && paid.every(number => ratedNumbers.includes(number)),
   }
   if (exchanges.size >= MOST_KEPT) exchanges.clear()
   exchanges.set(key, exchange)
@@ -75,8 +75,8 @@ const MOST_ROWS = 200_000
  */
 async function daysOf(source: FactSource, rated: Rated[], now: number): Promise<{ first: number; last: number; areAll: boolean }> {
   if (rated.length === 0) return { first: 0, last: 0, areAll: true }
-  if (source.extent) {
-    const { days, currencies } = source.extent
+  if (source.bounds) {
+    const { days, currencies } = source.bounds
     if (currencies.length === 0) return { first: 0, last: 0, areAll: true }
     if ((days.last - days.first + 1) * currencies.length <= MOST_ROWS) return { ...days, areAll: true }
   }

@@ -86,7 +86,7 @@ function sourceOf(snapshot: Snapshot): FactSource {
     dialect,
     asOf,
     foldVersion,
-    extent: null,
+    bounds: null,
     query,
     async columns(statement) {
       const rows = await query(statement)

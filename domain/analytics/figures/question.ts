@@ -55,7 +55,7 @@ const DEFAULT_LENGTH = 604_800
 const DEFAULT_SERIES = 50
 
 /** From a week before the end to the second after now, unless given. */
-function windowAsked({ from, to }: Pick<CommonQuery, 'from' | 'to'>, now: number): TimeWindow {
+function requestedWindow({ from, to }: Pick<CommonQuery, 'from' | 'to'>, now: number): TimeWindow {
   const end = to ?? now + 1
   return { from: from ?? Math.max(0, end - DEFAULT_LENGTH), to: end }
 }
@@ -96,7 +96,7 @@ export type QuestionRules = { filters: readonly Attribute[]; segmentations: read
 /** The question of a query. Throws `invalid_data` with every fault. */
 export function readQuestion(query: CommonQuery, rules: QuestionRules, { now, hasRate }: QueryContext): FigureQuestion {
   const { unit = 'day', currency = 'USD', segmentation, max_series = DEFAULT_SERIES, timezone = null, rate_date = null } = query
-  const window = windowAsked(query, now)
+  const window = requestedWindow(query, now)
   const { filters, faults: filterFaults } = readFilters(query, rules.filters)
   const segment = rules.segmentations.find(attribute => attribute.code === segmentation) ?? null
   const faults = [...environmentFaults(query.environment, rules.own), ...windowFaults(window), ...currencyFaults(hasRate), ...filterFaults]

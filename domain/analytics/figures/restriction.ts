@@ -42,9 +42,9 @@ export async function loadRestriction(
   filters: Filters,
 ): Promise<Restriction> {
   const words = new Map<AttributeCode, readonly number[]>()
-  const asked = [...filters].filter(([code]) => isColumn(attributeOf(code)!))
-  const numbers = await source.numbersOf([...new Set(asked.flatMap(([, values]) => values))])
-  for (const [code, values] of asked) words.set(code, numbersOfValues(code, values, { products, numbers }))
+  const columnFilters = [...filters].filter(([code]) => isColumn(attributeOf(code)!))
+  const numbers = await source.numbersOf([...new Set(columnFilters.flatMap(([, values]) => values))])
+  for (const [code, values] of columnFilters) words.set(code, numbersOfValues(code, values, { products, numbers }))
   return { words, sets: await loadUserSets(scanning, environment, filters) }
 }
 

@@ -48,7 +48,7 @@ export type Dialect = {
  * currency is unknown. `paid`: those of them in which anything is paid. `bits`: every amount is between −2^bits and 2^bits. `areProceedsStated`: of any
  * transaction.
  */
-export type FactExtent = {
+export type FactBounds = {
   days: { first: number; last: number }
   currencies: readonly number[]
   paid: readonly number[]
@@ -57,7 +57,7 @@ export type FactExtent = {
 }
 
 /** The sides of subscriptions that stood just before `at`, as a table. */
-export type StandingSides = { at: number; table: string }
+export type StockSnapshot = { at: number; table: string }
 
 /**
  * Rows (user_no, happened) of users who were created, or had an event or a transaction, as a table. `isChained`: they also have `previous`, the time
@@ -77,14 +77,14 @@ export type FactSource = {
   /** By the rules of this version they were folded. */
   foldVersion: number
   /** null: the driver would have to read every fact to know. */
-  extent: FactExtent | null
+  bounds: FactBounds | null
   query(statement: FigureStatement): Promise<FigureRow[]>
   /** The same, for answers of many rows. */
   columns(statement: FigureStatement): Promise<FigureColumns>
   /** Times at which users were active: all that are needed to tell who was in each interval of the grid. `now`: the last second of facts. */
   activeTimes(grid: Grid, now: number): Promise<ActiveTimes>
   /** The sides that stood at the last time up to `at` for which the driver keeps them; null: it does not. `now`: the last second of facts. */
-  standing(at: number, now: number): StandingSides | null
+  standing(at: number, now: number): StockSnapshot | null
   /** The numbers of words that occur; a word that nobody has is left out. */
   numbersOf(words: string[]): Promise<Map<string, number>>
   wordsOf(numbers: number[]): Promise<Map<number, string>>

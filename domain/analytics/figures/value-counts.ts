@@ -9,8 +9,8 @@ export type CountedWord = { word: number; users: bigint }
 
 const columnOf = ({ columns }: ColumnAttribute) => columns.transaction
 /** What is first known of a user is the same in all of the user's transactions. */
-const isOfUserOnly = ({ columns }: ColumnAttribute) => columns.user !== null && columns.oneSided
-const isOfBoth = ({ columns }: ColumnAttribute) => columns.user !== null && !columns.oneSided
+const isOfUserOnly = ({ columns }: ColumnAttribute) => columns.user !== null && columns.hasOneState
+const isOfBoth = ({ columns }: ColumnAttribute) => columns.user !== null && !columns.hasOneState
 
 /**
  * Counts all attributes in one statement: transactions, the largest table, are read once, and most of them repeat what is first known of their

@@ -8,7 +8,7 @@ import { type CommonQuery, queryContext, readQuestion, windowFaults } from '../f
 import { longestWindow, type ViewRange } from './range.ts'
 
 /** The parameters of an operation with their defaults, by the kind of view that it answers. */
-export type AskedView =
+export type RequestedView =
   | { kind: 'chart'; code: string; query: CommonQuery }
   | { kind: 'cohorts'; query: CohortQuery }
   | { kind: 'ltv'; query: LtvQuery }
@@ -33,26 +33,26 @@ function faultsOf(read: () => unknown): Detail[] {
  * Throws `invalid_data` with every fault for which the operation would refuse the question, now or when the range is as long as it can be.
  * `own`: the number of the environment in the API of figures.
  */
-export async function checkView(db: Db, environment: Environment, asked: AskedView, range: ViewRange, own: 0 | 1): Promise<void> {
-  const context = await queryContext(db, environment, asked.query.currency ?? 'USD')
+export async function checkView(db: Db, environment: Environment, requested: RequestedView, range: ViewRange, own: 0 | 1): Promise<void> {
+  const context = await queryContext(db, environment, requested.query.currency ?? 'USD')
   const { from, to } = longestWindow(range, context.now)
   const faults = windowFaults({ from, to }, 'range.to', 'range.from')
-  switch (asked.kind) {
+  switch (requested.kind) {
     case 'chart': {
-      const chart = chartOf(asked.code)
+      const chart = chartOf(requested.code)
       if (!chart) throw invalidFields([{ field: 'code', message: 'is no chart' }, ...faults])
       const rules = { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own }
-      faults.push(...faultsOf(() => readQuestion({ ...asked.query, from, to }, rules, context)))
+      faults.push(...faultsOf(() => readQuestion({ ...requested.query, from, to }, rules, context)))
       break
     }
     case 'cohorts':
-      faults.push(...faultsOf(() => readCohortQuestion({ ...asked.query, cohort_from: from, cohort_to: to }, { ...context, own })))
+      faults.push(...faultsOf(() => readCohortQuestion({ ...requested.query, cohort_from: from, cohort_to: to }, { ...context, own })))
       break
     case 'ltv':
-      faults.push(...faultsOf(() => readLtvQuestion({ ...asked.query, cohort_from: from, cohort_to: to }, { ...context, own })))
+      faults.push(...faultsOf(() => readLtvQuestion({ ...requested.query, cohort_from: from, cohort_to: to }, { ...context, own })))
       break
     default:
-      asked satisfies never
+      requested satisfies never
   }
   if (faults.length > 0) throw invalidFields(faults)
 }

@@ -35,8 +35,8 @@ export type RareRuns = {
  * The numbers of the runs that can be on a page of a list by status, where all of these statuses are rare; null where one of them is not:
  * then the page is found by going through all runs.
  */
-export async function rareRuns(db: Db, environment: Environment, asked: RareRuns): Promise<number[] | null> {
-  const { automation, statuses, from, to, after, limit } = asked
+export async function rareRuns(db: Db, environment: Environment, requested: RareRuns): Promise<number[] | null> {
+  const { automation, statuses, from, to, after, limit } = requested
   if (statuses.length === 0 || statuses.some(status => !ENDED.includes(status) && !OPEN.includes(status))) return null
   const numbers: number[] = []
   if (statuses.some(status => OPEN.includes(status))) {

@@ -64,8 +64,8 @@ async function userConditions(
 async function branches(db: Db, environment: Environment, questions: readonly BranchQuestion[]): Promise<Answer[]> {
   if (questions.length === 0) return []
   const meetsUserConditions = await userConditions(db, environment, questions)
-  const asksOfEvent = ({ conditions }: BranchQuestion) => conditions.some(({ metric }) => metric.startsWith('event:'))
-  const withEvent = questions.filter(question => asksOfEvent(question) && meetsUserConditions(question))
+  const isAboutEvent = ({ conditions }: BranchQuestion) => conditions.some(({ metric }) => metric.startsWith('event:'))
+  const withEvent = questions.filter(question => isAboutEvent(question) && meetsUserConditions(question))
   const occurrences = await loadTriggers(
     db,
     withEvent.map(({ trigger }) => trigger),

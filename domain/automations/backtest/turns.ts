@@ -15,9 +15,9 @@ export type BacktestTurns = <T>(environment: Environment, play: () => Promise<T>
 export function backtestTurns(longestWaitMs = LONGEST_WAIT_MS): BacktestTurns {
   const inTurn = takingTurns(AT_ONCE, { share: SHARE })
   return (environment, play) => {
-    const asked = performance.now()
+    const enteredAt = performance.now()
     return inTurn(environment, () => {
-      if (performance.now() - asked > longestWaitMs)
+      if (performance.now() - enteredAt > longestWaitMs)
         throw new Refusal('upstream_timeout', 'too many backtests are under way: try again later')
       return play()
     })

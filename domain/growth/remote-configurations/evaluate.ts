@@ -57,12 +57,12 @@ async function decided<D extends Db>(
   { keys, overrides }: EvaluationRequest,
   meetsOf: MeetsOf<D>,
 ) {
-  const asked = keys?.map(key => key ?? '')
-  const found = await loadCandidates(db, environment, user, asked ? [...new Set(asked)] : null)
+  const contextKeys = keys?.map(key => key ?? '')
+  const found = await loadCandidates(db, environment, user, contextKeys ? [...new Set(contextKeys)] : null)
   const meets = meetsOf(db, environment, user, found, overrides)
   const taken: NewAssignment[] = []
   const decisions = new Map<string, Decision>()
-  for (const key of asked ?? allKeys(found)) if (!decisions.has(key)) decisions.set(key, await decide(user, key, found, taken, meets))
+  for (const key of contextKeys ?? allKeys(found)) if (!decisions.has(key)) decisions.set(key, await decide(user, key, found, taken, meets))
   const wanted = keys ?? [...decisions.keys()].map(key => (key === '' ? null : key))
   return {
     answer: wanted.map((context_key): Evaluation => ({ context_key, ...decisions.get(context_key ?? '')! })),

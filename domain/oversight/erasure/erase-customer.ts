@@ -4,7 +4,7 @@ import { deleteJobs } from '../../durable/jobs/sql.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { notFound } from '../../kernel/refusal.ts'
 import type { Pseudonyms } from '../../projects/secrets.ts'
-import { eraseLanes } from '../../purchases/store-inbox/lanes.ts'
+import { eraseQueues } from '../../purchases/store-inbox/lanes.ts'
 import { CONFIGURATION_OF_STORE } from '../../purchases/stores/config.ts'
 import type { Store } from '../../purchases/subscriptions/purchase.ts'
 import { releaseLineages } from '../../purchases/subscriptions/release-lineages.ts'
@@ -65,7 +65,7 @@ async function eraseNotifications(tx: Tx, environment: Environment, user: string
      select a.platform, a.name from lineages l join lineage_aliases a on a.lineage = l.id where l.environment = $1 and l.user_id = $2`,
     [environment, user],
   )
-  await eraseLanes(
+  await eraseQueues(
     tx,
     environment,
     rows.map(({ platform, name }) => ({ platform: CONFIGURATION_OF_STORE[platform], name })),

@@ -94,15 +94,15 @@ with recursive ${GROUPS_OF_ENVIRONMENT}, counted as (
 
 /**
  * Counts the jobs of a window in one snapshot: a job that ends meanwhile, or whose row is deleted meanwhile, counts once. The counts are exact
- * when the edges of the window are those that the snapshot gives for `asked`.
+ * when the edges of the window are those that the snapshot gives for `requested`.
  */
 export async function countJobs(
   db: Db,
   environment: Environment,
   kinds: readonly LedgerKind[],
   { from, to, now }: LedgerWindow,
-  asked: Pick<LedgerWindow, 'from' | 'to'>,
+  requested: Pick<LedgerWindow, 'from' | 'to'>,
 ): Promise<LedgerCounts> {
-  const { rows } = await db.query<LedgerCounts>(LEDGER, [environment, from, to, kinds, now, OVERDUE_SECONDS, asked.from, asked.to])
+  const { rows } = await db.query<LedgerCounts>(LEDGER, [environment, from, to, kinds, now, OVERDUE_SECONDS, requested.from, requested.to])
   return rows[0]!
 }

@@ -54,13 +54,13 @@ export async function readLedger(
   db: Db,
   environment: Environment,
   kinds: readonly LedgerKind[],
-  asked: LedgerWindow,
+  requested: LedgerWindow,
 ): Promise<{ window: LedgerWindow; entries: LedgerEntry[] }> {
-  for (let window = asked; ; ) {
-    const counts = await countJobs(db, environment, kinds, window, asked)
+  for (let window = requested; ; ) {
+    const counts = await countJobs(db, environment, kinds, window, requested)
     const { from, to } = counts
     if (sameTime(from, window.from) && sameTime(to, window.to)) return { window, entries: entriesOf(kinds, counts, window) }
-    window = { ...asked, from, to }
+    window = { ...requested, from, to }
   }
 }
 

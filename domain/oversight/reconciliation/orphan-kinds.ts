@@ -6,7 +6,7 @@ import { UNFINISHED_RUN } from '../../automations/automation-runs/run.ts'
 import { AUTOMATION_RUN_DUE } from '../../durable/jobs/wake-runs.ts'
 import { DELIVERY_DUE, firstDue, OPEN_DELIVERY } from '../../integrations/deliveries/delivery.ts'
 import { DELETION_DUE } from '../../integrations/deliveries/fail-pending.ts'
-import { nextTurnOfLane, STORE_LANE_DUE } from '../../purchases/store-inbox/lanes.ts'
+import { nextTurnOfQueue, STORE_QUEUE_DUE } from '../../purchases/store-inbox/lanes.ts'
 import { IS_ORPHANED_EXPORT, repairExports } from '../../reporting/exports/orphans.ts'
 import { IS_ORPHANED_REPORT_RUN, repairReportRuns } from '../../reporting/reports/orphans.ts'
 import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
@@ -143,21 +143,21 @@ const stepsOverRuns = (kind: string, table: string): OrphanKind => ({
 const CANCELLATIONS = stepsOverRuns(CANCEL_DUE, 'automation_cancellations')
 const RUN_RELEASES = stepsOverRuns(RUN_RELEASE_DUE, 'automation_releases')
 
-const lanesOfStores = (kind: string, from: string): OrphanKind => ({
+const queuesOfStores = (kind: string, from: string): OrphanKind => ({
   kind,
   start: [0],
-  scan: scanSql(['id'], from, hasNoJob(`'${STORE_LANE_DUE}'`, 's.id'), 'id'),
+  scan: scanSql(['id'], from, hasNoJob(`'${STORE_QUEUE_DUE}'`, 's.id'), 'id'),
   repair: lockOrphans({
-    job: [`'${STORE_LANE_DUE}'`, 'l.id', 'e.id', nextTurnOfLane('l')],
+    job: [`'${STORE_QUEUE_DUE}'`, 'l.id', 'e.id', nextTurnOfQueue('l')],
     ...{ table: `store_lanes l join environments e on e.project = l.project and e.kind = 'production'`, key: 'l.id', of: 'l' },
-    where: `${nextTurnOfLane('l')} is not null`,
+    where: `${nextTurnOfQueue('l')} is not null`,
   }),
 })
-const PENDING_LANES = lanesOfStores(
-  STORE_LANE_DUE,
+const PENDING_QUEUES = queuesOfStores(
+  STORE_QUEUE_DUE,
   `(select distinct lane as id from store_inbox where state = 'pending' and lane > $2::bigint) p`,
 )
-const CHECKED_LANES = lanesOfStores('store_check', 'store_lanes where next_check_at is not null and id > $2::bigint')
+const CHECKED_QUEUES = queuesOfStores('store_check', 'store_lanes where next_check_at is not null and id > $2::bigint')
 
 /** Runs of reports have no jobs; their workflows' runs have. */
 const REPORT_RUNS: OrphanKind = {
@@ -193,8 +193,8 @@ export const ORPHAN_KINDS: readonly OrphanKind[] = [
   DELETED_INTEGRATIONS,
   CANCELLATIONS,
   RUN_RELEASES,
-  PENDING_LANES,
-  CHECKED_LANES,
+  PENDING_QUEUES,
+  CHECKED_QUEUES,
   REPORT_RUNS,
   EXPORTS,
 ]

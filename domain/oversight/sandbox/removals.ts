@@ -3,7 +3,7 @@ import { deleteJobsOf } from '../../durable/jobs/environment-jobs.ts'
 import { createRun, deleteRunsOf } from '../../durable/jobs/workflow-run.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { RATES_DUE } from '../../purchases/rates/changes.ts'
-import { eraseLanes, eraseLanesOf } from '../../purchases/store-inbox/lanes.ts'
+import { eraseQueues, eraseQueuesOf } from '../../purchases/store-inbox/lanes.ts'
 import { CONFIGURATION_OF_STORE } from '../../purchases/stores/config.ts'
 import type { Store } from '../../purchases/subscriptions/purchase.ts'
 import { RETENTION_WORKFLOW } from '../../reporting/exports/finish.ts'
@@ -50,7 +50,7 @@ const lineages: Removal = async (tx, environment) => {
   const named = rows.flatMap(({ platform, name, aliases }) =>
     [name, ...aliases].map(each => ({ platform: CONFIGURATION_OF_STORE[platform], name: each })),
   )
-  await eraseLanes(tx, environment, named)
+  await eraseQueues(tx, environment, named)
   const ids = [rows.map(({ id }) => id)]
   await tx.query('delete from purchases where lineage = any ($1::bigint[])', ids)
   await tx.query('delete from lineages where id = any ($1::bigint[])', ids)
@@ -58,7 +58,7 @@ const lineages: Removal = async (tx, environment) => {
 }
 
 /** What is known to the stores only: sandbox notifications that led to no purchase. */
-const lanes: Removal = async (tx, environment) => (await eraseLanesOf(tx, environment, WITH_OTHERS)) === WITH_OTHERS
+const queues: Removal = async (tx, environment) => (await eraseQueuesOf(tx, environment, WITH_OTHERS)) === WITH_OTHERS
 
 /** A worker that still writes a part has lost its claim, and notices that within its lease. */
 const AFTER_WRITER_SECONDS = 60
@@ -96,7 +96,7 @@ export const REMOVALS: readonly Removal[] = [
   lineages,
   // With what belongs to a user: grants, subscriptions, assignments, pins.
   from('users', WITH_OTHERS),
-  lanes,
+  queues,
   // With the messages about them.
   from('alerts', WITH_OTHERS),
   ...['store_alerts', 'store_backfills', 'store_tests', 'stale_users', 'set_aside_users', 'analytics_insights', 'erased_facts'].map(table =>

@@ -4,16 +4,16 @@ import { insertJobs } from '../../durable/jobs/sql.ts'
 import type { Environment, EnvironmentKind } from '../../kernel/environment.ts'
 import { CONFIGURATION_OF_STORE, type StorePlatform } from '../stores/config.ts'
 import { requestsPerSecond } from './budget.ts'
-import { lanesNamed, STORE_LANE_DUE } from './lanes.ts'
-import type { StorePlace } from './sweeps.ts'
+import { queuesNamed, STORE_QUEUE_DUE } from './lanes.ts'
+import type { StoreEnvironment } from './sweeps.ts'
 
 /** lineages: those that are known. listed: what the store lists. swept: what it still tells. */
 export type BackfillPhase = 'lineages' | 'listed' | 'swept' | 'done'
 /** `fromMs`: how far back it looks; null: as far as the store tells. `cursor`: in the words of the phase; null: at its beginning. */
-export type Backfill = { phase: BackfillPhase; cursor: string | null; lanes: number; notifications: number }
+export type Backfill = { phase: BackfillPhase; cursor: string | null; queues: number; notifications: number }
 
 /** The environments of a project's store. */
-export async function storePlaces(db: Db, project: number, platform: StorePlatform): Promise<StorePlace[]> {
+export async function storeEnvironments(db: Db, project: number, platform: StorePlatform): Promise<StoreEnvironment[]> {
   const { rows } = await db.query<{ environment: Environment; kind: EnvironmentKind }>(
     'select id as environment, kind from environments where project = $1 order by kind',
     [project],
@@ -22,7 +22,11 @@ export async function storePlaces(db: Db, project: number, platform: StorePlatfo
 }
 
 /** Begins a backfill, or goes on with one that has not ended and looks as far back. */
-export async function beginBackfill(db: Db, { project, platform, environment }: StorePlace, fromMs: number | null): Promise<Backfill> {
+export async function beginBackfill(
+  db: Db,
+  { project, platform, environment }: StoreEnvironment,
+  fromMs: number | null,
+): Promise<Backfill> {
   const { rows } = await db.query<Backfill>(
     `insert into store_backfills as b (project, platform, environment, from_at, phase) values ($1, $2, $3, to_timestamp($4::float8 / 1000), 'lineages')
      on conflict (project, platform, environment) do update set
@@ -32,17 +36,17 @@ export async function beginBackfill(db: Db, { project, platform, environment }: 
        lanes = case when b.phase <> 'done' and b.from_at is not distinct from excluded.from_at then b.lanes else 0 end,
        notifications = case when b.phase <> 'done' and b.from_at is not distinct from excluded.from_at then b.notifications else 0 end,
        began_at = case when b.phase <> 'done' and b.from_at is not distinct from excluded.from_at then b.began_at else clock_timestamp() end
-     returning phase, cursor, lanes, notifications`,
+     returning phase, cursor, lanes as queues, notifications`,
     [project, platform, environment, fromMs],
   )
   return rows[0]!
 }
 
 /** How far it has come: what is behind is recorded. */
-export async function noteBackfill(db: Db, { project, platform, environment }: StorePlace, to: Backfill): Promise<void> {
+export async function noteBackfill(db: Db, { project, platform, environment }: StoreEnvironment, to: Backfill): Promise<void> {
   await db.query(
     'update store_backfills set phase = $4, cursor = $5, lanes = $6, notifications = $7 where project = $1 and platform = $2 and environment = $3',
-    [project, platform, environment, to.phase, to.cursor, to.lanes, to.notifications],
+    [project, platform, environment, to.phase, to.cursor, to.queues, to.notifications],
   )
 }
 
@@ -56,9 +60,9 @@ from (select id from lineages where environment = $1 and platform = $2 and id > 
 group by l.id order by l.id`
 
 /** The next lineages of an environment, and the names of their lanes. `last` null: there are no more. */
-export async function lanesOfLineages(
+export async function queuesOfLineages(
   db: Db,
-  { platform, environment }: StorePlace,
+  { platform, environment }: StoreEnvironment,
   after: number,
   limit: number,
 ): Promise<{ names: string[]; last: number | null }> {
@@ -73,7 +77,7 @@ const CHECK = `
     from unnest($1::bigint[]) with ordinality n(lane, i) where id = n.lane returning id, next_check_at
   )
   ${insertJobs({
-    kind: STORE_LANE_DUE,
+    kind: STORE_QUEUE_DUE,
     id: 'id',
     environment: '$4',
     dueAt: 'next_check_at',
@@ -86,26 +90,26 @@ const CHECK = `
 const SHARE = 1 / 4
 
 /** Seconds between two lanes of a backfill. */
-export const secondsOfALane = ({ platform, kind }: Pick<StorePlace, 'platform' | 'kind'>): number =>
+export const secondsOfAQueue = ({ platform, kind }: Pick<StoreEnvironment, 'platform' | 'kind'>): number =>
   1 / (requestsPerSecond(platform, kind) * SHARE)
 
 /**
  * Makes lanes due as checks: the store is asked about each, one after the other at a part of its budget. `afterSeconds`: when the first of them is
  * due. `isForBoth`: the lanes tell no environment.
  */
-export async function checkLanes(
+export async function checkQueues(
   tx: Tx,
-  place: StorePlace,
+  target: StoreEnvironment,
   names: readonly string[],
   { afterSeconds, isForBoth }: { afterSeconds: number; isForBoth: boolean },
 ): Promise<void> {
   if (names.length === 0) return
-  const { project, platform, kind } = place
-  const lanes = await lanesNamed(
+  const { project, platform, kind } = target
+  const queues = await queuesNamed(
     tx,
     names.map(name => ({ project, platform, name, environment: isForBoth ? null : kind })),
   )
   const { rows } = await tx.query<{ id: Environment }>(`select id from environments where project = $1 and kind = 'production'`, [project])
-  await tx.query(CHECK, [[...new Set(lanes)].sort((a, b) => a - b), afterSeconds, secondsOfALane(place), rows[0]!.id])
-  announceJobs(tx, STORE_LANE_DUE)
+  await tx.query(CHECK, [[...new Set(queues)].sort((a, b) => a - b), afterSeconds, secondsOfAQueue(target), rows[0]!.id])
+  announceJobs(tx, STORE_QUEUE_DUE)
 }

@@ -44,7 +44,7 @@ select exists (select 1 from taken) as granted, coalesce((
   from store_budgets b, n where b.project = $1 and b.platform = $2 and b.environment = ${KEY} and b.family = $4), 1) as wait`
 
 /** Takes one request from the budget, or tells how long to wait. */
-export async function takeRequest(db: Db, budget: StoreBudget, purpose: 'claim' | 'lane'): Promise<Granted> {
+export async function takeRequest(db: Db, budget: StoreBudget, purpose: 'claim' | 'refresh'): Promise<Granted> {
   const size = PER_SECOND[budget.platform][budget.environment ?? 'production']
   const { rows } = await db.query<{ granted: boolean; wait: number }>({
     name: 'take-store-request',

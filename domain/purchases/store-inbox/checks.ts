@@ -35,15 +35,15 @@ export type LastPeriod = {
 }
 
 /** A part of a day that is the same for a lane each time, so that the lanes of a store do not all ask it at the same hour. 0 … 1. */
-const partOf = (lane: number): number => createHash('sha256').update(String(lane)).digest().readUInt32BE(0) / 2 ** 32
+const partOf = (queue: number): number => createHash('sha256').update(String(queue)).digest().readUInt32BE(0) / 2 ** 32
 
-/** The first planned check after the end of a period that comes after `askedAt`; null: none is left. */
-function checkAfterEnd(endsAt: number, askedAt: number | null, followedFor: number): number | null {
-  const asked = askedAt ?? Number.NEGATIVE_INFINITY
-  const early = AFTER_END.map(wait => endsAt + wait).find(at => at > asked)
+/** The first planned check after the end of a period that comes after `fetchedAt`; null: none is left. */
+function checkAfterEnd(endsAt: number, fetchedAt: number | null, followedFor: number): number | null {
+  const lastFetch = fetchedAt ?? Number.NEGATIVE_INFINITY
+  const early = AFTER_END.map(wait => endsAt + wait).find(at => at > lastFetch)
   if (early !== undefined) return early
   const lastEarly = endsAt + AFTER_END.at(-1)!
-  const at = lastEarly + (Math.floor((asked - lastEarly) / DAY) + 1) * DAY
+  const at = lastEarly + (Math.floor((lastFetch - lastEarly) / DAY) + 1) * DAY
   return at <= endsAt + followedFor ? at : null
 }
 
@@ -51,24 +51,24 @@ function checkAfterEnd(endsAt: number, askedAt: number | null, followedFor: numb
  * When the store is to be asked about a lineage though no notification came, in ms; null: not any more. Once in the last day before the end. After
  * it while auto-renew is on: ten minutes, 1, 6 and 23 h, then daily, until a later period or its refusal is known; an answer that repeats what was
  * known before the end does not count, because stores book renewals late. With auto-renew off, or in a pause, until the first statement
- * made after the end. In billing retry every 12 h of 60 days. `askedAt`: when the store was asked last.
+ * made after the end. In billing retry every 12 h of 60 days. `fetchedAt`: when the store was asked last.
  */
 export function nextCheckOf(
   { id, platform }: { id: number; platform: StorePlatform },
   { endsAt, autoRenewing, isPaused, statedAt, retrySince }: LastPeriod,
-  askedAt: number | null,
+  fetchedAt: number | null,
   now: number,
 ): number | null {
   if (retrySince !== null && now >= endsAt) {
-    const at = Math.max((askedAt ?? retrySince) + RETRY_EVERY, now)
+    const at = Math.max((fetchedAt ?? retrySince) + RETRY_EVERY, now)
     if (at < retrySince + RETRY_FOR) return at
     return null
   }
   const beforeEnd = endsAt - DAY + partOf(id) * 23 * HOUR
-  const isAsked = askedAt !== null && askedAt >= endsAt - DAY
-  if (now < endsAt && !isAsked) return Math.max(beforeEnd, now)
+  const isFetched = fetchedAt !== null && fetchedAt >= endsAt - DAY
+  if (now < endsAt && !isFetched) return Math.max(beforeEnd, now)
   if ((!autoRenewing || isPaused) && statedAt !== null && statedAt > endsAt) return null
-  const after = checkAfterEnd(endsAt, askedAt, FOLLOWED_FOR[platform])
+  const after = checkAfterEnd(endsAt, fetchedAt, FOLLOWED_FOR[platform])
   return after === null ? null : Math.max(after, now)
 }
 

@@ -6,10 +6,10 @@ import { CONFIGURATION_OF_STORE } from '../stores/config.ts'
 import { lastPurchaseOf } from '../subscriptions/last-purchase.ts'
 import { PURCHASE_COLUMNS, type PurchaseRow } from '../subscriptions/purchase.ts'
 import { type LastPeriod, nextCheckOf } from './checks.ts'
-import { lanesNamed, STORE_LANE_DUE } from './lanes.ts'
+import { queuesNamed, STORE_QUEUE_DUE } from './lanes.ts'
 
 /** The name of the lane of a purchase, as the notifications of its store name it; null: no notification does. */
-export function laneOf(purchase: PurchaseRow): string | null {
+export function queueNameOf(purchase: PurchaseRow): string | null {
   switch (purchase.platform) {
     case 'app_store':
       return purchase.original_transaction_id ?? purchase.transaction_id
@@ -24,20 +24,20 @@ export function laneOf(purchase: PurchaseRow): string | null {
   }
 }
 
-/** SQL: `laneOf` a purchase `p`. */
-const LANE_OF = `case p.platform when 'app_store' then coalesce(p.original_transaction_id, p.transaction_id) when 'play_store' then p.purchase_token
+/** SQL: `queueNameOf` a purchase `p`. */
+const QUEUE_NAME_OF = `case p.platform when 'app_store' then coalesce(p.original_transaction_id, p.transaction_id) when 'play_store' then p.purchase_token
   when 'stripe' then p.subscription_id when 'paddle' then coalesce(p.subscription_id, p.transaction_id) end`
 
 const time = (text: string | null) => (text === null ? null : Date.parse(text))
 
 // One row leaves the database, however long the lineage is.
 const LAST = `select ${PURCHASE_COLUMNS} from purchases p join lineages l on l.id = p.lineage
-  where p.lineage = $1 and p.is_subscription and l.is_connected and p.expires_at is not null and ${LANE_OF} = $2
+  where p.lineage = $1 and p.is_subscription and l.is_connected and p.expires_at is not null and ${QUEUE_NAME_OF} = $2
   order by p.expires_at desc, p.purchased_at, p.id limit 1`
 
 /** The last period of a lineage in a lane; null: there is no subscription in it, or its store cannot be asked. */
-export async function lastPeriodIn(tx: Tx, lineage: number, lane: string): Promise<LastPeriod | null> {
-  const last = (await tx.query<PurchaseRow>({ name: 'last-period-in-lane', text: LAST, values: [lineage, lane] })).rows[0]
+export async function lastPeriodIn(tx: Tx, lineage: number, queue: string): Promise<LastPeriod | null> {
+  const last = (await tx.query<PurchaseRow>({ name: 'last-period-in-lane', text: LAST, values: [lineage, queue] })).rows[0]
   if (!last) return null
   const endsAt = Date.parse(last.expires_at!)
   // Without auto-renewal the store has given up charging.
@@ -52,9 +52,9 @@ export async function lastPeriodIn(tx: Tx, lineage: number, lane: string): Promi
   }
 }
 
-type Place = { project: number; kind: EnvironmentKind; production: Environment; now: number }
+type LineageEnvironment = { project: number; kind: EnvironmentKind; production: Environment; now: number }
 
-const PLACE = `select e.project, e.kind, p.id as production, (extract(epoch from clock_timestamp()) * 1000)::float8 as now
+const LINEAGE_ENVIRONMENT = `select e.project, e.kind, p.id as production, (extract(epoch from clock_timestamp()) * 1000)::float8 as now
   from environments e join environments p on p.project = e.project and p.kind = 'production' where e.id = $1`
 
 const FOLLOW = `
@@ -62,7 +62,7 @@ const FOLLOW = `
     update store_lanes set asked_at = clock_timestamp(), next_check_at = to_timestamp($2::float8 / 1000) where id = $1 returning id, next_check_at
   )
   ${insertJobs({
-    kind: STORE_LANE_DUE,
+    kind: STORE_QUEUE_DUE,
     id: 'id',
     environment: '$3',
     dueAt: 'next_check_at',
@@ -74,14 +74,15 @@ const FOLLOW = `
 /** From a claim on, the store is asked about the lineage without a notification, too. */
 export async function followLineage(tx: Tx, environment: Environment, lineage: number): Promise<void> {
   const last = await lastPurchaseOf(tx, lineage)
-  const name = last ? laneOf(last) : null
+  const name = last ? queueNameOf(last) : null
   if (!last || name === null) return
-  const { project, kind, production, now } = (await tx.query<Place>({ name: 'place-of-environment', text: PLACE, values: [environment] }))
-    .rows[0]!
+  const { project, kind, production, now } = (
+    await tx.query<LineageEnvironment>({ name: 'place-of-environment', text: LINEAGE_ENVIRONMENT, values: [environment] })
+  ).rows[0]!
   const platform = CONFIGURATION_OF_STORE[last.platform]
-  const [lane] = await lanesNamed(tx, [{ project, platform, name, environment: platform === 'google' ? null : kind }])
+  const [queue] = await queuesNamed(tx, [{ project, platform, name, environment: platform === 'google' ? null : kind }])
   const period = await lastPeriodIn(tx, lineage, name)
-  const next = period && nextCheckOf({ id: lane!, platform }, period, now, now)
-  await tx.query({ name: 'follow-store-lineage', text: FOLLOW, values: [lane, next, production] })
-  announceJobs(tx, STORE_LANE_DUE)
+  const next = period && nextCheckOf({ id: queue!, platform }, period, now, now)
+  await tx.query({ name: 'follow-store-lineage', text: FOLLOW, values: [queue, next, production] })
+  announceJobs(tx, STORE_QUEUE_DUE)
 }

@@ -1,12 +1,12 @@
 import type { Db } from '../../../store/connect.ts'
 import type { EnvironmentKind } from '../../kernel/environment.ts'
 import { CONFIGURATION_OF_STORE } from '../stores/config.ts'
-import type { LaneName } from './lanes.ts'
+import type { QueueName } from './lanes.ts'
 
 const STORES = Object.entries(CONFIGURATION_OF_STORE)
 
 /** The environment in which a lineage of the lane's name is recorded; null: in none. Names of Google and of Stripe are unique over both. */
-export async function knownEnvironment(db: Db, { project, platform, name, environment }: LaneName): Promise<EnvironmentKind | null> {
+export async function knownEnvironment(db: Db, { project, platform, name, environment }: QueueName): Promise<EnvironmentKind | null> {
   const store = STORES.find(([, configuration]) => configuration === platform)![0]
   const { rows } = await db.query<{ kind: EnvironmentKind }>({
     name: 'environment-of-lineage',

@@ -16,7 +16,7 @@ from purchases p where subject is not null and lineage in (
  * A hash of what the store has said so far of the purchases of a lane: periods and their ends, auto-renew, pause, planned product, billing retry, refunds. Null: nothing. It is
  * the same when the store only repeats itself.
  */
-export async function knownOfLane(tx: Tx, environment: Environment, platform: StorePlatform, name: string): Promise<string | null> {
+export async function knownOfQueue(tx: Tx, environment: Environment, platform: StorePlatform, name: string): Promise<string | null> {
   const store = STORES.find(([, configuration]) => configuration === platform)![0]
   const { rows } = await tx.query<{ known: string | null }>({ name: 'known-of-lane', text: KNOWN, values: [environment, store, name] })
   return rows[0]!.known

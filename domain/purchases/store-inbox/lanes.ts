@@ -6,12 +6,12 @@ import type { StorePlatform } from '../stores/config.ts'
 import type { Expectation } from './checks.ts'
 
 /** Kind of the jobs of lanes; a job's id is the lane's number. The jobs stand under the production environment of the project. */
-export const STORE_LANE_DUE = 'store_lane'
+export const STORE_QUEUE_DUE = 'store_lane'
 
 /** `environment` null: notifications do not tell it, and the lane serves both (Google). */
-export type LaneName = { project: number; platform: StorePlatform; name: string; environment: EnvironmentKind | null }
+export type QueueName = { project: number; platform: StorePlatform; name: string; environment: EnvironmentKind | null }
 
-const keyOf = ({ project, platform, name, environment }: LaneName) => JSON.stringify([project, platform, environment, name])
+const keyOf = ({ project, platform, name, environment }: QueueName) => JSON.stringify([project, platform, environment, name])
 
 const NAMED = `
   select i.n, i.project, i.platform, i.name, e.id as environment
@@ -30,40 +30,40 @@ const INSERT = `
   select project, platform, name, environment from (${NAMED}) n order by project, platform, md5(name), coalesce(environment, 0)
   on conflict (project, platform, md5(name), coalesce(environment, 0)) do nothing`
 
-const columnsOf = (lanes: LaneName[]) => [
-  lanes.map(lane => lane.project),
-  lanes.map(lane => lane.platform),
-  lanes.map(lane => lane.name),
-  lanes.map(lane => lane.environment),
+const columnsOf = (queues: QueueName[]) => [
+  queues.map(queue => queue.project),
+  queues.map(queue => queue.platform),
+  queues.map(queue => queue.name),
+  queues.map(queue => queue.environment),
 ]
 
 /** The numbers of lanes, in order; a lane that does not exist is created. */
-export async function lanesNamed(tx: Tx, wanted: readonly LaneName[]): Promise<number[]> {
+export async function queuesNamed(tx: Tx, wanted: readonly QueueName[]): Promise<number[]> {
   const found = new Map<string, number>()
-  let missing = [...new Map(wanted.map(lane => [keyOf(lane), lane])).values()]
+  let missing = [...new Map(wanted.map(queue => [keyOf(queue), queue])).values()]
   // An erasure may delete a lane between the statements.
   while (missing.length > 0) {
     const { rows } = await tx.query<{ n: number; id: number }>({ name: 'find-store-lanes', text: FIND, values: columnsOf(missing) })
     for (const { n, id } of rows) found.set(keyOf(missing[n - 1]!), id)
-    missing = missing.filter(lane => !found.has(keyOf(lane)))
+    missing = missing.filter(queue => !found.has(keyOf(queue)))
     if (missing.length > 0) await tx.query({ name: 'insert-store-lanes', text: INSERT, values: columnsOf(missing) })
   }
-  return wanted.map(lane => found.get(keyOf(lane))!)
+  return wanted.map(queue => found.get(keyOf(queue))!)
 }
 
 /** In SQL: when a lane has something to do next; null: never, and it needs no job. */
-export const nextTurnOfLane = (l: string): string =>
+export const nextTurnOfQueue = (l: string): string =>
   `least(${l}.next_check_at, (select min(coalesce(i.next_attempt_at, i.received_at)) from store_inbox i where i.lane = ${l}.id and i.state = 'pending'))`
 
 /**
  * A lane as its turn begins. `attempts`: turns in a row that the store answered with a failure or not at all. Times in ms, `now` of the database.
  */
-export type Lane = LaneName & {
+export type RefreshQueue = QueueName & {
   id: number
   production: Environment
   attempts: number
   failingForSeconds: number | null
-  askedAt: number | null
+  fetchedAt: number | null
   nextCheckAt: number | null
   /** What the store has promised and not shown yet. */
   expectation: Expectation | null
@@ -73,11 +73,11 @@ export type Lane = LaneName & {
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
 /** The lane of a job; null: it has been erased. */
-export async function loadLane(db: Db, id: number): Promise<Lane | null> {
-  const { rows } = await db.query<Lane>({
+export async function loadQueue(db: Db, id: number): Promise<RefreshQueue | null> {
+  const { rows } = await db.query<RefreshQueue>({
     name: 'load-store-lane',
     text: `select l.id, l.project, l.platform, l.name, e.kind as environment, p.id as production, l.attempts,
-             ${ms('l.asked_at')} as "askedAt", ${ms('l.next_check_at')} as "nextCheckAt", ${ms('clock_timestamp()')} as now,
+             ${ms('l.asked_at')} as "fetchedAt", ${ms('l.next_check_at')} as "nextCheckAt", ${ms('clock_timestamp()')} as now,
              case when l.promised is not null then jsonb_build_object('promised', l.promised, 'at', ${ms('l.promised_at')}, 'since', ${ms('l.missed_since')}) end
                as expectation,
              extract(epoch from clock_timestamp() - l.failing_since)::float8 as "failingForSeconds"
@@ -89,24 +89,24 @@ export async function loadLane(db: Db, id: number): Promise<Lane | null> {
 }
 
 /**
- * How a turn of a lane ends. `nextCheckAt`: when the store is to be asked without a notification, in ms; null: never again. `isAsked`: the store
+ * How a turn of a lane ends. `nextCheckAt`: when the store is to be asked without a notification, in ms; null: never again. `isFetched`: the store
  * has answered. `expectation`: what its answer does not show yet; it stays until a turn says null. `failure`: the store has not answered; the
  * next turn is after so many seconds, whatever is pending.
  */
-export type LaneTurn = {
+export type QueueTurn = {
   nextCheckAt: number | null
-  isAsked?: boolean
+  isFetched?: boolean
   expectation: Expectation | null
   failure: { reason: string; afterSeconds: number } | null
 }
 
-const SUSPEND = suspendJobs({ kind: STORE_LANE_DUE, dueAt: '$2::timestamptz', where: 'd.id = $1' })
+const SUSPEND = suspendJobs({ kind: STORE_QUEUE_DUE, dueAt: '$2::timestamptz', where: 'd.id = $1' })
 const PARK = suspendJobs({
-  kind: STORE_LANE_DUE,
+  kind: STORE_QUEUE_DUE,
   dueAt: 'clock_timestamp() + make_interval(secs => $2::float8 / 1000)',
   where: 'd.id = $1',
 })
-const END = deleteJobs(STORE_LANE_DUE, '$1')
+const END = deleteJobs(STORE_QUEUE_DUE, '$1')
 
 // Statements after the lock of the job, each with its own snapshot: a notification that was recorded before the lock is seen here, and one that
 // is recorded after it waits for the job and makes it due again.
@@ -115,19 +115,19 @@ const NEXT = `
     promised = $6, promised_at = to_timestamp($7::float8 / 1000), missed_since = to_timestamp($8::float8 / 1000),
     failing_since = case when $3::text is null then null else coalesce(l.failing_since, clock_timestamp()) end, reason = $3
   where l.id = $1
-  returning case when $3::text is null then ${nextTurnOfLane('l')} else clock_timestamp() + make_interval(secs => $4) end::text as next`
+  returning case when $3::text is null then ${nextTurnOfQueue('l')} else clock_timestamp() + make_interval(secs => $4) end::text as next`
 
 /** Ends a turn, in a transaction that has locked the fence of the lane's job: the job is due again, or it ends where nothing is left to do. */
-export async function endLaneTurn(
+export async function endQueueTurn(
   tx: Tx,
   { id }: Pick<ClaimedJob, 'id'>,
-  { nextCheckAt, isAsked = false, expectation, failure }: LaneTurn,
+  { nextCheckAt, isFetched = false, expectation, failure }: QueueTurn,
 ): Promise<void> {
   const { rows } = await tx.query<{ next: string | null }>({
     name: 'end-store-lane-turn',
     text: NEXT,
     values: [
-      ...[id, nextCheckAt, failure?.reason ?? null, failure?.afterSeconds ?? 0, isAsked],
+      ...[id, nextCheckAt, failure?.reason ?? null, failure?.afterSeconds ?? 0, isFetched],
       ...[expectation?.promised ?? null, expectation?.at ?? null, expectation?.since ?? null],
     ],
   })
@@ -137,16 +137,16 @@ export async function endLaneTurn(
 }
 
 /** Lets a lane wait without having done anything: the store must not be asked yet. In a transaction that has locked the fence. */
-export async function parkLane(tx: Tx, { id }: Pick<ClaimedJob, 'id'>, afterMs: number): Promise<void> {
+export async function parkQueue(tx: Tx, { id }: Pick<ClaimedJob, 'id'>, afterMs: number): Promise<void> {
   await tx.query({ name: 'park-store-lane', text: PARK, values: [id, afterMs] })
 }
 
 /** In SQL: the store of the lineages of a lane, by the platform of the lane. */
-export const STORE_OF_LANE = (platform: string): string =>
+export const STORE_OF_QUEUE = (platform: string): string =>
   `case ${platform} when 'apple' then 'app_store' when 'google' then 'play_store' else ${platform} end`
 
 /** The numbers of the lanes that have one of the names, with those that serve both environments. `environment` null: of both. */
-export async function findLanes(db: Db, { project, platform, environment }: Omit<LaneName, 'name'>, names: string[]): Promise<number[]> {
+export async function findQueues(db: Db, { project, platform, environment }: Omit<QueueName, 'name'>, names: string[]): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>(
     `select l.id from unnest($3::text[]) n(name) join store_lanes l on l.project = $1 and l.platform = $2 and md5(l.name) = md5(n.name)
      left join environments e on e.id = l.environment where $4::text is null or coalesce(e.kind, $4) = $4 order by l.id`,
@@ -170,11 +170,11 @@ const ERASE_ALERTS = `
   where e.id = $1 and a.project = e.project and a.platform = n.platform and a.environment in (0, e.id) and a.about = n.name`
 
 /** Deletes the lanes of lineages, with their jobs, and with every notification and alert about them. */
-export async function eraseLanes(tx: Tx, environment: Environment, lineages: readonly LineageName[]): Promise<void> {
+export async function eraseQueues(tx: Tx, environment: Environment, lineages: readonly LineageName[]): Promise<void> {
   if (lineages.length === 0) return
   const values = [environment, lineages.map(({ platform }) => platform), lineages.map(({ name }) => name)]
   const { rows } = await tx.query<{ id: number }>(`${OF_LINEAGES} order by l.id for update of l`, values)
-  await deleteLanes(
+  await deleteQueues(
     tx,
     rows.map(({ id }) => id),
   )
@@ -182,21 +182,21 @@ export async function eraseLanes(tx: Tx, environment: Environment, lineages: rea
 }
 
 /** The same for at most `limit` of the lanes that serve this environment alone. Returns how many. */
-export async function eraseLanesOf(tx: Tx, environment: Environment, limit: number): Promise<number> {
+export async function eraseQueuesOf(tx: Tx, environment: Environment, limit: number): Promise<number> {
   const { rows } = await tx.query<{ id: number }>(
     `select l.id from environments e join store_lanes l on l.project = e.project and l.environment = e.id
      where e.id = $1 order by l.id limit $2 for update of l`,
     [environment, limit],
   )
-  await deleteLanes(
+  await deleteQueues(
     tx,
     rows.map(({ id }) => id),
   )
   return rows.length
 }
 
-async function deleteLanes(tx: Tx, lanes: number[]): Promise<void> {
-  await tx.query(deleteJobs(STORE_LANE_DUE, idIn('$1::bigint[]')), [lanes])
-  await tx.query('delete from store_inbox where lane = any ($1::bigint[])', [lanes])
-  await tx.query('delete from store_lanes where id = any ($1::bigint[])', [lanes])
+async function deleteQueues(tx: Tx, queues: number[]): Promise<void> {
+  await tx.query(deleteJobs(STORE_QUEUE_DUE, idIn('$1::bigint[]')), [queues])
+  await tx.query('delete from store_inbox where lane = any ($1::bigint[])', [queues])
+  await tx.query('delete from store_lanes where id = any ($1::bigint[])', [queues])
 }

@@ -17,7 +17,7 @@ export type SignedNotification = {
   type: string
   subtype: string | null
   environment: EnvironmentKind | null
-  lane: string
+  queue: string
   statedAt: number
 }
 
@@ -48,11 +48,11 @@ export type NewNotification = SignedNotification & {
 }
 
 /** Far more than any store uses, and as much as an index takes. A purchase token is longer than an id. */
-const LONGEST = { id: 255, type: 255, subtype: 255, lane: 4096 }
+const LONGEST = { id: 255, type: 255, subtype: 255, queue: 4096 }
 
 /** Postgres takes neither a NUL nor half of a surrogate pair in a text, and a time beyond the numbers that are exact is none. */
-export function isStorable({ id, type, subtype, lane, statedAt }: SignedNotification): boolean {
-  const texts = Object.entries({ id, type, subtype: subtype ?? '-', lane }) as [keyof typeof LONGEST, string][]
+export function isStorable({ id, type, subtype, queue, statedAt }: SignedNotification): boolean {
+  const texts = Object.entries({ id, type, subtype: subtype ?? '-', queue }) as [keyof typeof LONGEST, string][]
   return (
     Number.isSafeInteger(statedAt) &&
     texts.every(

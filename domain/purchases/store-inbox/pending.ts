@@ -28,10 +28,10 @@ const TAKE_ALONE = `
  * The rows of a lane's turn, by store time, at most `limit`; when no others are left, one row that could not be read or applied before, alone.
  * The caller has claimed the job of the lane: nobody else changes its pending rows.
  */
-export async function takePending(db: Db, lane: number, limit: number): Promise<PendingRow[]> {
-  const { rows } = await db.query<PendingRow>({ name: 'take-pending-notifications', text: TAKE, values: [lane, limit] })
+export async function takePending(db: Db, queue: number, limit: number): Promise<PendingRow[]> {
+  const { rows } = await db.query<PendingRow>({ name: 'take-pending-notifications', text: TAKE, values: [queue, limit] })
   if (rows.length > 0) return rows
-  return (await db.query<PendingRow>({ name: 'take-failed-notification', text: TAKE_ALONE, values: [lane] })).rows
+  return (await db.query<PendingRow>({ name: 'take-failed-notification', text: TAKE_ALONE, values: [queue] })).rows
 }
 
 /** `environment`: that of the notification, now known; null: it stays as it is. */
@@ -73,11 +73,11 @@ async function failRow(tx: Tx, { id, reason, isFinal = false }: FailedRow): Prom
 }
 
 /** Sets aside every pending row of a lane: the store has answered nothing for too long. Returns them. */
-export async function setAsidePending(tx: Tx, lane: number, reason: string): Promise<FailedRow[]> {
+export async function setAsidePending(tx: Tx, queue: number, reason: string): Promise<FailedRow[]> {
   const { rows } = await tx.query<{ id: number }>({
     name: 'set-aside-notifications',
     text: `update store_inbox set state = 'set_aside', reason = $2, next_attempt_at = null where lane = $1 and state = 'pending' returning id`,
-    values: [lane, reason],
+    values: [queue, reason],
   })
   return rows.map(({ id }) => ({ id, reason }))
 }

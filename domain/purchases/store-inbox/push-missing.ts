@@ -32,7 +32,7 @@ export async function raiseIfUnpushed(
 ): Promise<void> {
   if (late.length === 0) return
   if (!isNamedAlike) {
-    const values = [of.project, of.platform, late.map(({ lane }) => lane), late.map(({ statedAt }) => statedAt)]
+    const values = [of.project, of.platform, late.map(({ queue }) => queue), late.map(({ statedAt }) => statedAt)]
     if ((await tx.query({ name: 'unpushed-notifications', text: UNPUSHED, values })).rows.length === 0) return
   }
   await raiseAlerts(tx, [pushMissing(of)])

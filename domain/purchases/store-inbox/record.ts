@@ -5,7 +5,7 @@ import { insertJobs } from '../../durable/jobs/sql.ts'
 import { createRuns } from '../../durable/jobs/workflow-run.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { FORWARD_WORKFLOW } from './forward.ts'
-import { lanesNamed, STORE_LANE_DUE } from './lanes.ts'
+import { queuesNamed, STORE_QUEUE_DUE } from './lanes.ts'
 import type { NewNotification } from './notification.ts'
 
 /** `known`: the same notification is recorded already. */
@@ -27,7 +27,7 @@ with items as materialized (
   returning id, project, platform, lane, notification_id, source
 ), jobs as (
   ${insertJobs({
-    kind: STORE_LANE_DUE,
+    kind: STORE_QUEUE_DUE,
     id: 'lane',
     environment: 'e.id',
     dueAt: 'clock_timestamp()',
@@ -45,9 +45,9 @@ group by r.id, i.production order by r.id`
 type Row = { id: number; n: number; production: Environment; forwards: boolean | null }
 
 async function insert(tx: Tx, items: readonly NewNotification[]): Promise<Row[]> {
-  const lanes = await lanesNamed(
+  const queues = await queuesNamed(
     tx,
-    items.map(({ project, platform, lane: name, environment }) => ({ project, platform, name, environment })),
+    items.map(({ project, platform, queue: name, environment }) => ({ project, platform, name, environment })),
   )
   const { rows } = await tx.query<Row>({
     name: 'record-store-notifications',
@@ -63,7 +63,7 @@ async function insert(tx: Tx, items: readonly NewNotification[]): Promise<Row[]>
       items.map(item => item.body),
       items.map(item => item.contentType),
       items.map(item => item.source),
-      lanes,
+      queues,
     ],
   })
   return rows
@@ -79,7 +79,7 @@ export const recordNotifications = (pool: Pool, items: readonly NewNotification[
 /** The same within a transaction of the caller's. */
 export async function recordInTransaction(tx: Tx, items: readonly NewNotification[]): Promise<Recorded[]> {
   const rows = await insert(tx, items)
-  if (rows.length > 0) announceJobs(tx, STORE_LANE_DUE)
+  if (rows.length > 0) announceJobs(tx, STORE_QUEUE_DUE)
   const forwards = Map.groupBy(
     rows.filter(row => row.forwards),
     row => row.production,

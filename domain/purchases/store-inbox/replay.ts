@@ -1,10 +1,10 @@
 import type { Db, Tx } from '../../../store/connect.ts'
 import { announceJobs } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
-import { STORE_LANE_DUE } from './lanes.ts'
+import { STORE_QUEUE_DUE } from './lanes.ts'
 
 /** Notifications of a project: by their row numbers, all that were set aside, or those of lanes. */
-export type ReplaySelection = { is: 'ids'; ids: number[] } | { is: 'set_aside' } | { is: 'lanes'; lanes: number[] }
+export type ReplaySelection = { is: 'ids'; ids: number[] } | { is: 'set_aside' } | { is: 'queues'; queues: number[] }
 
 // A row that is pending needs no replay, and one of no interest has nothing to be read.
 const REPLAY = (selected: string): string => `
@@ -14,7 +14,7 @@ with picked as materialized (
   update store_inbox i set state = 'pending', attempts = 0, next_attempt_at = null, reason = null from picked p where i.id = p.id returning i.id, i.lane
 ), jobs as (
   ${insertJobs({
-    kind: STORE_LANE_DUE,
+    kind: STORE_QUEUE_DUE,
     id: 'lane',
     environment: 'e.id',
     dueAt: 'clock_timestamp()',
@@ -28,15 +28,15 @@ select id from again order by id`
 const SELECTED: Record<ReplaySelection['is'], string> = {
   ids: `i.id = any ($2::bigint[]) and i.state in ('done', 'set_aside')`,
   set_aside: `$2::bigint[] is null and i.state = 'set_aside'`,
-  lanes: `i.lane = any ($2::bigint[]) and i.state in ('done', 'set_aside')`,
+  queues: `i.lane = any ($2::bigint[]) and i.state in ('done', 'set_aside')`,
 }
 
 const numbersOf = (selection: ReplaySelection): number[] | null => {
   switch (selection.is) {
     case 'ids':
       return selection.ids
-    case 'lanes':
-      return selection.lanes
+    case 'queues':
+      return selection.queues
     case 'set_aside':
       return null
     default:
@@ -50,7 +50,7 @@ const numbersOf = (selection: ReplaySelection): number[] | null => {
  */
 export async function replayNotifications(tx: Tx, project: number, selection: ReplaySelection): Promise<number[]> {
   const { rows } = await tx.query<{ id: number }>(REPLAY(SELECTED[selection.is]), [project, numbersOf(selection)])
-  if (rows.length > 0) announceJobs(tx, STORE_LANE_DUE)
+  if (rows.length > 0) announceJobs(tx, STORE_QUEUE_DUE)
   return rows.map(({ id }) => id)
 }
 

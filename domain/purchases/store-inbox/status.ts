@@ -1,12 +1,12 @@
 import type { Db } from '../../../store/connect.ts'
 import type { EnvironmentKind } from '../../kernel/environment.ts'
 import type { StorePlatform } from '../stores/config.ts'
-import { STORE_OF_LANE } from './lanes.ts'
+import { STORE_OF_QUEUE } from './lanes.ts'
 
-type Place = { platform: StorePlatform; environment: EnvironmentKind | null }
+type InboxScope = { platform: StorePlatform; environment: EnvironmentKind | null }
 
 /** What a project's inbox has of one store and environment; null: notifications do not tell it, and the store has not been asked yet. */
-export type InboxCounts = Place & { lastPushAt: string | null; pending: number; oldestPendingAt: string | null; setAside: number }
+export type InboxCounts = InboxScope & { lastPushAt: string | null; pending: number; oldestPendingAt: string | null; setAside: number }
 
 export async function inboxCounts(db: Db, project: number): Promise<InboxCounts[]> {
   const { rows } = await db.query<InboxCounts>(
@@ -20,7 +20,7 @@ export async function inboxCounts(db: Db, project: number): Promise<InboxCounts[
 }
 
 /** Times at which something last succeeded; `failure`: of the last attempt since. */
-export type StoreTimes = Place & { at: string; failure: string | null }
+export type StoreTimes = InboxScope & { at: string; failure: string | null }
 
 export async function lastSweeps(db: Db, project: number): Promise<StoreTimes[]> {
   const { rows } = await db.query<StoreTimes>(
@@ -41,12 +41,12 @@ export async function lastTests(db: Db, project: number): Promise<StoreTimes[]> 
 }
 
 /** `about`: a name of the store's; empty: none. `lineage`: its row number, where it is one. */
-export type RaisedAlert = Place & { alert: string; about: string; firstAt: string; lastAt: string; lineage: number | null }
+export type RaisedAlert = InboxScope & { alert: string; about: string; firstAt: string; lastAt: string; lineage: number | null }
 
 /** SQL: the number of the lineage that a store names so. */
 const lineageNamed = (platform: string, name: string, environment: string, project: string) => `(
   select x.id from lineages x join environments xe on xe.id = x.environment
-  where xe.project = ${project} and x.platform = ${STORE_OF_LANE(platform)} and md5(x.lineage) = md5(${name})
+  where xe.project = ${project} and x.platform = ${STORE_OF_QUEUE(platform)} and md5(x.lineage) = md5(${name})
     and coalesce(nullif(${environment}, 0), x.environment) = x.environment order by x.id limit 1)`
 
 export async function raisedAlerts(db: Db, project: number, limit: number): Promise<RaisedAlert[]> {
@@ -72,11 +72,11 @@ export async function openAcknowledgements(db: Db, project: number): Promise<Ope
   return rows
 }
 
-export type FailingLane = Place & { name: string; lineage: number | null; attempts: number; since: string; reason: string | null }
+export type FailingQueue = InboxScope & { name: string; lineage: number | null; attempts: number; since: string; reason: string | null }
 
 /** Lanes whose store gave no answer, the longest failing first. */
-export async function failingLanes(db: Db, project: number, limit: number): Promise<FailingLane[]> {
-  const { rows } = await db.query<FailingLane>(
+export async function failingQueues(db: Db, project: number, limit: number): Promise<FailingQueue[]> {
+  const { rows } = await db.query<FailingQueue>(
     `select l.platform, e.kind as environment, l.name, l.attempts, l.failing_since as since, l.reason,
        ${lineageNamed('l.platform', 'l.name', 'l.environment', 'l.project')} as lineage
      from store_lanes l left join environments e on e.id = l.environment
@@ -87,7 +87,7 @@ export async function failingLanes(db: Db, project: number, limit: number): Prom
 }
 
 /** A notification as it is shown: never its body. */
-export type ShownNotification = Place & {
+export type ShownNotification = InboxScope & {
   id: number
   notificationId: string
   type: string
@@ -111,9 +111,9 @@ export async function setAsideNotifications(db: Db, project: number, limit: numb
 }
 
 /** What came in lanes, the newest first. */
-export async function notificationsOfLanes(db: Db, lanes: number[], limit: number): Promise<ShownNotification[]> {
+export async function notificationsOfQueues(db: Db, queues: number[], limit: number): Promise<ShownNotification[]> {
   const { rows } = await db.query<ShownNotification>(`select ${SHOWN} where i.lane = any ($1::bigint[]) order by i.id desc limit $2`, [
-    lanes,
+    queues,
     limit,
   ])
   return rows

@@ -29,11 +29,11 @@ const SWEEP = `select s.id, s.project, s.platform, s.environment, e.kind, s.atte
   from store_sweeps s join environments e on e.id = s.environment`
 
 /** Where a store may be connected. */
-export type StorePlace = { project: number; platform: StorePlatform; environment: Environment; kind: EnvironmentKind }
+export type StoreEnvironment = { project: number; platform: StorePlatform; environment: Environment; kind: EnvironmentKind }
 
 /** Stores that are switched on and have no sweep yet. */
-export async function unsweptStores(db: Db, platforms: readonly StorePlatform[]): Promise<StorePlace[]> {
-  const { rows } = await db.query<StorePlace>({
+export async function unsweptStores(db: Db, platforms: readonly StorePlatform[]): Promise<StoreEnvironment[]> {
+  const { rows } = await db.query<StoreEnvironment>({
     name: 'unswept-stores',
     text: `select c.project, c.platform, e.id as environment, e.kind from store_configs c join environments e on e.project = c.project
            where c.enabled and c.platform = any ($1::text[])
@@ -45,7 +45,7 @@ export async function unsweptStores(db: Db, platforms: readonly StorePlatform[])
 }
 
 /** The first sweep is due now, from a day ago on. */
-export async function createSweep(db: Db, { project, platform, environment }: StorePlace): Promise<void> {
+export async function createSweep(db: Db, { project, platform, environment }: StoreEnvironment): Promise<void> {
   await db.query({
     name: 'create-store-sweep',
     text: `insert into store_sweeps (project, platform, environment, swept_until, whole_until, next_at)

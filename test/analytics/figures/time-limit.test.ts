@@ -25,7 +25,7 @@ const statusOf = (error: unknown) => {
 const TOO_LATE = { status: 504, code: 'upstream_timeout' }
 
 /** How a question ended that would take hours. */
-const askTooMuch = (access: FactAccess) =>
+const queryTooMuch = (access: FactAccess) =>
   withFacts({ ...access, limitMs: LIMIT_MS }, setting.project.production, ({ driver, query }) => query({ text: STATEMENTS[driver] })).then(
     () => 'answered',
     statusOf,
@@ -39,7 +39,7 @@ test('Postgres cancels the statement, and the connection answers the next questi
   const access = { ...setting.open().access, scanning, replicas: null }
   const backend = async () => (await scanning.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid
   const before = await backend()
-  expect(await askTooMuch(access)).toEqual(TOO_LATE)
+  expect(await queryTooMuch(access)).toEqual(TOO_LATE)
   const { rows } = await setting.api.pool.query(`select state, query from pg_stat_activity where application_name = 'limited'`)
   expect(rows).toEqual([{ state: 'idle', query: 'rollback' }])
   expect((await scanning.query('show statement_timeout')).rows).toEqual([{ statement_timeout: '0' }])
@@ -52,7 +52,7 @@ test('DuckDB interrupts the statement, and the replica answers the next question
   const one = setting.open()
   await sold(one)
   // Statements that went on would take both turns.
-  for (let n = 0; n < 3; n++) expect(await askTooMuch(one.access)).toEqual(TOO_LATE)
+  for (let n = 0; n < 3; n++) expect(await queryTooMuch(one.access)).toEqual(TOO_LATE)
   for (let n = 0; n < 3; n++) expect(await sold(one)).toEqual({ sales: 2, money: dollars(2) })
   expect([one.answers, one.errors]).toEqual([['replica', 'replica', 'replica', 'replica'], []])
 })
@@ -70,7 +70,7 @@ test('a question whose turn does not come in time', async () => {
     }),
   )
   await Promise.all(isHeld.map(({ promise }) => promise))
-  expect(await askTooMuch(one.access)).toEqual(TOO_LATE)
+  expect(await queryTooMuch(one.access)).toEqual(TOO_LATE)
   held.resolve()
   await Promise.all(holding)
   expect(await sold(one)).toEqual({ sales: 1, money: dollars(1) })

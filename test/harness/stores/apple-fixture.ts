@@ -2,7 +2,14 @@ import type { ReportedPeriod, ReportedRenewal, Statement, StoreReport } from '..
 import { outgoingFetch } from '../../../workflows/outgoing/fetch.ts'
 import { outgoing } from '../../../workflows/outgoing/outgoing.ts'
 import { type AppStore, appStore } from '../../../workflows/stores/apple/client.ts'
-import type { Arrival, Asking, ClaimAnswer, NotificationRead, StoreAnswer, StoreSettings } from '../../../workflows/stores/store-client.ts'
+import type {
+  Arrival,
+  ClaimAnswer,
+  FetchContext,
+  NotificationRead,
+  StoreAnswer,
+  StoreSettings,
+} from '../../../workflows/stores/store-client.ts'
 import { type AppStoreServer, appStoreServer } from './app-store.ts'
 import { type AppleChain, appleChain } from './apple-chain.ts'
 import { APP_ID, type AppleNotification, BUNDLE } from './apple-jws.ts'
@@ -28,7 +35,7 @@ export type AppleFixture = {
   store: AppStore
   /** Of a connected project. */
   settings: StoreSettings
-  asking: Asking
+  context: FetchContext
   /** What a notification says, read as it would be after its recording. */
   read(notification: AppleNotification): Promise<Extract<NotificationRead, { is: 'read' }>>
   close(): Promise<unknown>
@@ -42,13 +49,13 @@ export async function appleFixture({ patienceMs = 8_000, limitMs = 10_000 } = {}
   const fetch = outgoingFetch(out, { answerBytes: 8 * 1024 * 1024, limitMs })
   const store = appStore({ fetch, urls: server.urls, roots: [chain.root], onlineChecks: false, now: () => NOW, patienceMs })
   const settings = appleSettings(server.key)
-  const asking: Asking = { settings, environment: 'production', signal: new AbortController().signal }
+  const context: FetchContext = { settings, environment: 'production', signal: new AbortController().signal }
   return {
     chain,
     server,
     store,
     settings,
-    asking,
+    context,
     async read(notification) {
       const read = await store.read(notification, settings)
       if (read.is !== 'read') throw new Error(`ignored: ${notification.type}`)

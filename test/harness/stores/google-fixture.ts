@@ -2,7 +2,7 @@ import type { ReportedPeriod, ReportedRenewal, Statement, StoreReport } from '..
 import { googleTokens } from '../../../workflows/outgoing/google-token.ts'
 import { type Outgoing, outgoing } from '../../../workflows/outgoing/outgoing.ts'
 import { type GooglePlay, googlePlay } from '../../../workflows/stores/google/client.ts'
-import type { Asking, ClaimAnswer, StoreAnswer, StoreSettings } from '../../../workflows/stores/store-client.ts'
+import type { ClaimAnswer, FetchContext, StoreAnswer, StoreSettings } from '../../../workflows/stores/store-client.ts'
 import { PACKAGE, type PlayServer, playServer } from './google.ts'
 
 export const ADDRESS = 'https://perennial.example/stores/google/7'
@@ -12,7 +12,7 @@ export type PlayFixture = {
   out: Outgoing
   play: GooglePlay
   settings: StoreSettings
-  asking: Asking
+  context: FetchContext
   unknownWords: string[]
   close(): Promise<unknown>
 }
@@ -37,8 +37,8 @@ export async function playFixture(now: () => number = Date.now): Promise<PlayFix
     unknownWord: (field, word) => unknownWords.push(`${field} ${word}`),
   })
   const settings = settingsWith({ package_name: PACKAGE, service_account_key: google.serviceAccountKey })
-  const asking: Asking = { settings, environment: 'production', signal: new AbortController().signal }
-  return { google, out, play, settings, asking, unknownWords, close: () => Promise.all([google.close(), out.close()]) }
+  const context: FetchContext = { settings, environment: 'production', signal: new AbortController().signal }
+  return { google, out, play, settings, context, unknownWords, close: () => Promise.all([google.close(), out.close()]) }
 }
 
 /** The reports of an answer; fails for every other answer. */

@@ -1,6 +1,6 @@
 import { type Outgoing, outgoing } from '../../../workflows/outgoing/outgoing.ts'
 import { type PaddleBilling, paddleBilling } from '../../../workflows/stores/paddle/client.ts'
-import type { Arrival, Asking, StoreSettings } from '../../../workflows/stores/store-client.ts'
+import type { Arrival, FetchContext, StoreSettings } from '../../../workflows/stores/store-client.ts'
 import { settingsWith } from './google-fixture.ts'
 import { type PaddleServer, paddleServer, paddleSignature } from './paddle.ts'
 
@@ -12,7 +12,7 @@ export type PaddleFixture = {
   out: Outgoing
   paddle: PaddleBilling
   settings: StoreSettings
-  asking: Asking
+  context: FetchContext
   /** The settings with other values; null removes one. */
   settingsBut(values: Record<string, string | null>): StoreSettings
   close(): Promise<unknown>
@@ -25,10 +25,10 @@ export async function paddleFixture(now: () => number = Date.now): Promise<Paddl
   const paddle = paddleBilling({ outgoing: out, urls: { production: live.url, sandbox: sandbox.url }, now })
   const values = { ...SECRETS, api_key: live.apiKey, sandbox_api_key: sandbox.apiKey }
   const settings = settingsWith(values)
-  const asking: Asking = { settings, environment: 'production', signal: new AbortController().signal }
+  const context: FetchContext = { settings, environment: 'production', signal: new AbortController().signal }
   const settingsBut = (other: Record<string, string | null>) => settingsWith({ ...values, ...other })
   const close = () => Promise.all([live.close(), sandbox.close(), out.close()])
-  return { live, sandbox, out, paddle, settings, asking, settingsBut, close }
+  return { live, sandbox, out, paddle, settings, context, settingsBut, close }
 }
 
 /** A notification as Paddle posts it, signed at `ms` unless `signature` is given. */

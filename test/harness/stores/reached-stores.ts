@@ -202,7 +202,7 @@ export class ReachedStores {
     return rows.map(({ state, attempts, reason }) => (reason === null ? state : `${state} ${attempts}: ${reason}`))
   }
 
-  async lanes() {
+  async queues() {
     const { rows } = await this.api.pool.query<{
       id: number
       name: string

@@ -1,6 +1,6 @@
 import Stripe from 'stripe'
 import { type Outgoing, outgoing } from '../../../workflows/outgoing/outgoing.ts'
-import type { Arrival, Asking, StoreSettings } from '../../../workflows/stores/store-client.ts'
+import type { Arrival, FetchContext, StoreSettings } from '../../../workflows/stores/store-client.ts'
 import { type StripeStore, stripeStore } from '../../../workflows/stores/stripe/client.ts'
 import { settingsWith } from './google-fixture.ts'
 import { LIVE_KEY, type StripeServer, stripeServer, TEST_KEY } from './stripe.ts'
@@ -14,7 +14,7 @@ export type StripeFixture = {
   out: Outgoing
   store: StripeStore
   settings: StoreSettings
-  asking: Asking
+  context: FetchContext
   /** The clock of the client, in ms. */
   clock: { now: number }
   close(): Promise<unknown>
@@ -27,8 +27,8 @@ export async function stripeFixture(): Promise<StripeFixture> {
   const clock = { now: Date.parse('2026-06-01T00:00:00Z') }
   const store = stripeStore({ outgoing: out, apiUrl: server.url, now: () => clock.now })
   const settings = settingsWith(KEYS)
-  const asking: Asking = { settings, environment: 'production', signal: new AbortController().signal }
-  return { server, out, store, settings, asking, clock, close: () => Promise.all([server.close(), out.close()]) }
+  const context: FetchContext = { settings, environment: 'production', signal: new AbortController().signal }
+  return { server, out, store, settings, context, clock, close: () => Promise.all([server.close(), out.close()]) }
 }
 
 export type Signing = { secret?: string; at: number; receivedAt?: number; signed?: Uint8Array }

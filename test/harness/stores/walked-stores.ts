@@ -11,7 +11,7 @@ const HOUR_MS = 3_600_000
 
 /** The step changes what the store answers; the push that it returns may be delivered or lost. */
 type Step = (at: number) => () => Promise<number[]>
-export type Walk = Record<'subscribe' | 'renew' | 'fail' | 'recover' | 'cancel' | 'refund', Step> & { lane: string }
+export type Walk = Record<'subscribe' | 'renew' | 'fail' | 'recover' | 'cancel' | 'refund', Step> & { queue: string }
 
 /** One store of the walk-through. `hasGrace`: access goes on while the charge is tried again. */
 export type WalkedStore = {
@@ -60,7 +60,7 @@ const apple: WalkedStore = {
       return post(notification)
     }
     return {
-      lane: story.lineage,
+      queue: story.lineage,
       subscribe: at => failedPush(story.subscribe(at)),
       renew: at => failedPush(story.renew(at)),
       fail: at => failedPush(story.failToRenew(at, at + 16 * DAY_MS)),
@@ -83,7 +83,7 @@ const google: WalkedStore = {
     const story = playStory(stores.google, { token: `token-${id}`, accountId: id })
     const deliver = posting(({ body }: { body: Uint8Array | string }) => stores.pushGoogle(body))
     return {
-      lane: story.token,
+      queue: story.token,
       subscribe: at => deliver(story.subscribe(at)),
       renew: at => deliver(story.renew(at)),
       fail: at => deliver(story.grace(at)),
@@ -106,7 +106,7 @@ const stripe: WalkedStore = {
     const story = stripeStory(stores.stripe, { id: `sub_${id.slice(4)}`, userId: id })
     const deliver = posting(({ body }: { body: Buffer }) => stores.pushStripe(body))
     return {
-      lane: story.id,
+      queue: story.id,
       subscribe: at => deliver(story.subscribe(at)),
       renew: at => deliver(story.renew(at + HOUR_MS)),
       fail: at => deliver(story.draft(at), story.fail(at + HOUR_MS)),
@@ -129,7 +129,7 @@ const paddle: WalkedStore = {
     const story = paddleStory(stores.paddle, { accountId: id })
     const deliver = posting(({ body }: { body: Uint8Array }) => stores.pushPaddle(body))
     return {
-      lane: story.id,
+      queue: story.id,
       subscribe: at => deliver(...story.subscribe(at)),
       renew: at => deliver(...story.renew(at)),
       fail: at => deliver(...story.fail(at)),

@@ -64,7 +64,7 @@ describe('after the store gave up', () => {
       lineage.record([period(0, 't1', paid(0, 30)), renewal(0, 't1', ON)], at(0))
       lineage.record([period(30, 't1', { retrySince: iso(30), graceUntil: null })], at(30))
       lineage.record([period(35, 't2', paid(35, 65, { product: 'y', isRenewal: false, ...(isNewBuy && { isNewBuy }) }))], at(35))
-      lineage.tell(at(36))
+      lineage.emitPending(at(36))
       return lineage.emitted.slice(2).map(({ slug, reason }) => (reason ? `${slug} ${reason}` : slug))
     }
     expect(changed()).toEqual(['subscription_renewed', 'subscription_product_changed'])

@@ -37,8 +37,8 @@ function emittedOf(notifications: Story['notifications'], isConnected = true): E
   const lineage = lineageInMemory({ isConnected })
   const now = at(200)
   for (const [i, statements] of notifications.entries()) lineage.record(statements, now + i * 60_000)
-  lineage.tell(now + 73 * HOUR)
-  lineage.tell(now + 200 * 24 * HOUR)
+  lineage.emitPending(now + 73 * HOUR)
+  lineage.emitPending(now + 200 * 24 * HOUR)
   return lineage.emitted
 }
 
@@ -151,18 +151,18 @@ describe('what waits for a connected store', () => {
     expect(slugs(lineage)).toEqual(['subscription_started', 'subscription_renewed'])
     const alone = lineageInMemory({ isConnected: true })
     alone.record(second!, at(30))
-    alone.tell(at(30) + 71 * HOUR)
+    alone.emitPending(at(30) + 71 * HOUR)
     expect(slugs(alone)).toEqual([])
-    alone.tell(at(30) + 72 * HOUR)
+    alone.emitPending(at(30) + 72 * HOUR)
     expect(slugs(alone)).toEqual(['subscription_started'])
   })
 
   test('the end of a run waits for a statement made after it, at most 72 hours', () => {
     const lineage = lineageInMemory({ isConnected: true })
     lineage.record(first!, at(0))
-    lineage.tell(at(30) + 71 * HOUR)
+    lineage.emitPending(at(30) + 71 * HOUR)
     expect(slugs(lineage)).toEqual(['subscription_started'])
-    lineage.tell(at(30) + 72 * HOUR)
+    lineage.emitPending(at(30) + 72 * HOUR)
     expect(slugs(lineage)).toEqual(['subscription_started', 'subscription_expired'])
   })
 
@@ -194,13 +194,13 @@ describe('what waits for a connected store', () => {
     }
     for (const statements of permutations(words)) {
       const lineage = lineageWith(statements)
-      lineage.tell(at(100) + 11 * 60_000)
+      lineage.emitPending(at(100) + 11 * 60_000)
       expect(slugs(lineage)).toContain('subscription_renewed')
       expect(slugs(lineage).filter(slug => slug === 'subscription_expired')).toHaveLength(1)
     }
     const paused = lineageWith([])
     expect(slugs(paused)).toEqual(['subscription_started'])
-    paused.tell(at(100) + 10 * 60_000)
+    paused.emitPending(at(100) + 10 * 60_000)
     expect(slugs(paused)).toEqual(['subscription_started', 'subscription_started', 'subscription_expired', 'subscription_expired'])
   })
 
@@ -208,7 +208,7 @@ describe('what waits for a connected store', () => {
     const lineage = lineageInMemory({ isConnected: false })
     lineage.record(second!, at(30))
     expect(slugs(lineage)).toEqual(['subscription_started'])
-    lineage.tell(at(60) + 25 * HOUR)
+    lineage.emitPending(at(60) + 25 * HOUR)
     expect(slugs(lineage)).toEqual(['subscription_started', 'subscription_expired'])
   })
 })

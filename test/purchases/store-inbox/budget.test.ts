@@ -29,7 +29,7 @@ const pass = (seconds: number) =>
 /** The bucket fills no further while a test takes from it. */
 const stand = () => database.pool.query(`update store_budgets set filled_at = clock_timestamp() + interval '1 hour'`)
 
-async function granted(budget: StoreBudget, purpose: 'claim' | 'lane', tries: number): Promise<number> {
+async function granted(budget: StoreBudget, purpose: 'claim' | 'refresh', tries: number): Promise<number> {
   await takeRequest(database.pool, budget, purpose)
   await stand()
   const words = await Promise.all(
@@ -39,7 +39,7 @@ async function granted(budget: StoreBudget, purpose: 'claim' | 'lane', tries: nu
 }
 
 test('lanes take three quarters of a full bucket, over all processes, and claims the rest', async () => {
-  expect(await granted(apple(), 'lane', 60)).toBe(30)
+  expect(await granted(apple(), 'refresh', 60)).toBe(30)
   const words = await Promise.all(Array.from({ length: 15 }, () => takeRequest(database.pool, apple(), 'claim')))
   expect(words.filter(word => word.is === 'granted')).toHaveLength(10)
 })
@@ -79,7 +79,7 @@ test('projects and families have budgets of their own, and Paddle has one for th
     { project, platform: 'google', environment: null, family: 'subscriptions' },
     { project: project + 1000, platform: 'google', environment: null, family: 'orders' },
   ] as const)
-    expect((await takeRequest(database.pool, budget, 'lane')).is).toBe('granted')
+    expect((await takeRequest(database.pool, budget, 'refresh')).is).toBe('granted')
   expect(await granted({ project, platform: 'paddle', environment: 'production' }, 'claim', 10)).toBe(3)
   expect((await takeRequest(database.pool, { project: project + 1, platform: 'paddle', environment: 'sandbox' }, 'claim')).is).toBe('wait')
 })

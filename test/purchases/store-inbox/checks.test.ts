@@ -15,20 +15,20 @@ const RUNNING: LastPeriod = {
 
 /** The times at which a store is asked that books the next period at `bookedAt` and sends no notification. `answer`: what it says until then. */
 function checks(
-  lane: Parameters<typeof nextCheckOf>[0],
+  queue: Parameters<typeof nextCheckOf>[0],
   bookedAt: number,
   answer: (at: number) => Partial<LastPeriod>,
   delayOf: (n: number) => number = () => 0,
 ): number[] {
   const times: number[] = []
   let known: LastPeriod = { ...RUNNING, statedAt: END - 30 * DAY }
-  let next = nextCheckOf(lane, known, null, END - 29 * DAY)
+  let next = nextCheckOf(queue, known, null, END - 29 * DAY)
   while (next !== null && times.length < 200) {
     const at = next + delayOf(times.length)
     times.push(at)
     if (at >= bookedAt) return times
     known = { ...known, statedAt: at, ...answer(at) }
-    next = nextCheckOf(lane, known, at, at)
+    next = nextCheckOf(queue, known, at, at)
   }
   return times
 }

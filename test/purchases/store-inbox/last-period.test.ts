@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { laneOf, lastPeriodIn } from '../../../domain/purchases/store-inbox/follow.ts'
+import { lastPeriodIn, queueNameOf } from '../../../domain/purchases/store-inbox/follow.ts'
 import { lastPurchaseOf } from '../../../domain/purchases/subscriptions/last-purchase.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
@@ -48,8 +48,8 @@ test.each(NAMED)('the last period in a lane of $platform is found by its $column
     )
   const { last, period } = await transaction(api.pool, async tx => {
     const last = (await lastPurchaseOf(tx, id))!
-    return { last, period: await lastPeriodIn(tx, id, laneOf(last)!) }
+    return { last, period: await lastPeriodIn(tx, id, queueNameOf(last)!) }
   })
-  expect([Date.parse(last.purchased_at), laneOf(last)]).toEqual([at(periods.at(-1)!.from), `lane ${user}`])
+  expect([Date.parse(last.purchased_at), queueNameOf(last)]).toEqual([at(periods.at(-1)!.from), `lane ${user}`])
   expect(period).toMatchObject({ beginsAt: at(1), endsAt: at(5) })
 })

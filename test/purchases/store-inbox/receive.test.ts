@@ -63,7 +63,7 @@ describe('200', () => {
 
   test('of 200 at the same time, repeats among them, each is recorded once', async () => {
     await at.configureApple()
-    const bodies = Array.from({ length: 120 }, (_, n) => JSON.stringify(signedContent({ id: `n${n}`, lane: `lane-${n % 10}` })))
+    const bodies = Array.from({ length: 120 }, (_, n) => JSON.stringify(signedContent({ id: `n${n}`, queue: `lane-${n % 10}` })))
     const sent = Array.from({ length: 200 }, (_, n) => bodies[(n * 7) % 120]!)
     const replies = await Promise.all(sent.map(body => at.send(body, { headers: signed(body, SECRET) })))
     expect(new Set(replies.map(reply => reply.status))).toEqual(new Set([200]))
@@ -96,8 +96,8 @@ describe('400', () => {
     { id: 'x'.repeat(256) },
     { id: 'a\0b' },
     { type: '' },
-    { lane: 'x'.repeat(4097) },
-    { lane: '' },
+    { queue: 'x'.repeat(4097) },
+    { queue: '' },
     { statedAt: 1e300 },
     { statedAt: 1.5 },
   ])('is for an authentic one that cannot be stored: %#', async given => {

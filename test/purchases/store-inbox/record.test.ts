@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { repairOrphans } from '../../../domain/oversight/reconciliation/orphans.ts'
-import { eraseLanes, type LaneName } from '../../../domain/purchases/store-inbox/lanes.ts'
+import { eraseQueues, type QueueName } from '../../../domain/purchases/store-inbox/lanes.ts'
 import { recordNotifications } from '../../../domain/purchases/store-inbox/record.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
 import { product, purchaseOf, userOf } from '../../harness/purchases.ts'
-import { inboxOf, laneJobs, laneNamed, notification } from '../../harness/store-inbox.ts'
+import { inboxOf, notification, queueJobs, queueNamed } from '../../harness/store-inbox.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const lane = (project: number, given: Partial<LaneName> = {}): LaneName => ({
+const queue = (project: number, given: Partial<QueueName> = {}): QueueName => ({
   project,
   platform: 'apple',
   name: 'orig-1',
@@ -32,9 +32,9 @@ describe('recording', () => {
     expect(more).toEqual([])
     expect(row).toMatchObject({ environment: sandboxEnvironment, state: 'pending', attempts: 0, content_type: null, source: 'push' })
     expect([...row!.body]).toEqual([...body])
-    const number = await laneNamed(api.pool, lane(id, { environment: 'sandbox' }))
+    const number = await queueNamed(api.pool, queue(id, { environment: 'sandbox' }))
     expect(row!.lane).toBe(number)
-    expect(await laneJobs(api.pool, number)).toMatchObject([{ environment: production, in: 0 }])
+    expect(await queueJobs(api.pool, number)).toMatchObject([{ environment: production, in: 0 }])
   })
 
   test('knows a repeat, in the same batch and later, and changes nothing by it', async () => {
@@ -44,7 +44,7 @@ describe('recording', () => {
     expect(await recordNotifications(api.pool, [first, other, first])).toEqual(['recorded', 'recorded', 'known'])
     await api.pool.query(`update store_inbox set state = 'done' where project = $1`, [id])
     await api.pool.query(`delete from due where kind = 'store_lane'`)
-    expect(await recordNotifications(api.pool, [{ ...first, lane: 'another', body: new Uint8Array([1]) }])).toEqual(['known'])
+    expect(await recordNotifications(api.pool, [{ ...first, queue: 'another', body: new Uint8Array([1]) }])).toEqual(['known'])
     expect((await inboxOf(api.pool, id)).map(row => [row.notification_id, row.state])).toEqual([
       [first.id, 'done'],
       [other.id, 'done'],
@@ -78,31 +78,31 @@ describe('recording', () => {
   test('makes a waiting job due, and leaves the claim of one that is executed', async () => {
     const { id } = await api.newProject()
     await recordNotifications(api.pool, [notification(id)])
-    const number = await laneNamed(api.pool, lane(id))
+    const number = await queueNamed(api.pool, queue(id))
     const change = (sql: string) => api.pool.query(`update due set ${sql} where kind = 'store_lane' and id = $1`, [number])
     await change(`due_at = clock_timestamp() + interval '1 hour', fence = 7`)
     await recordNotifications(api.pool, [notification(id)])
-    expect(await laneJobs(api.pool, number)).toMatchObject([{ in: 0, fence: 7 }])
+    expect(await queueJobs(api.pool, number)).toMatchObject([{ in: 0, fence: 7 }])
     await change(`lease_until = clock_timestamp() + interval '30 seconds', fence = 8`)
     await recordNotifications(api.pool, [notification(id)])
-    expect(await laneJobs(api.pool, number)).toMatchObject([{ fence: 8, leased: true }])
+    expect(await queueJobs(api.pool, number)).toMatchObject([{ fence: 8, leased: true }])
   })
 
   test('gives the next job of a lane a fence above that of the former one', async () => {
     const { id } = await api.newProject()
     await recordNotifications(api.pool, [notification(id)])
-    const number = await laneNamed(api.pool, lane(id))
-    const [first] = await laneJobs(api.pool, number)
+    const number = await queueNamed(api.pool, queue(id))
+    const [first] = await queueJobs(api.pool, number)
     await api.pool.query(`delete from due where kind = 'store_lane' and id = $1`, [number])
     await recordNotifications(api.pool, [notification(id)])
-    const [second] = await laneJobs(api.pool, number)
+    const [second] = await queueJobs(api.pool, number)
     expect(first!.fence).toBeGreaterThan(0)
     expect(second!.fence).toBeGreaterThanOrEqual(first!.fence)
   })
 
   test('by many transactions at once, over the same lanes in any order, records each once', async () => {
     const { id } = await api.newProject()
-    const items = Array.from({ length: 60 }, (_, n) => notification(id, { lane: `lane-${n % 7}` }))
+    const items = Array.from({ length: 60 }, (_, n) => notification(id, { queue: `lane-${n % 7}` }))
     const words = await Promise.all(
       Array.from({ length: 12 }, (_, n) => recordNotifications(api.pool, n % 2 === 0 ? items : items.toReversed())),
     )
@@ -116,15 +116,15 @@ describe('recording', () => {
 test('a lane that has lost its job gets it back', async () => {
   const { id, production } = await api.newProject()
   await recordNotifications(api.pool, [notification(id)])
-  const pending = await laneNamed(api.pool, lane(id))
-  const checked = await laneNamed(api.pool, lane(id, { name: 'checked' }))
-  const idle = await laneNamed(api.pool, lane(id, { name: 'idle' }))
+  const pending = await queueNamed(api.pool, queue(id))
+  const checked = await queueNamed(api.pool, queue(id, { name: 'checked' }))
+  const idle = await queueNamed(api.pool, queue(id, { name: 'idle' }))
   await api.pool.query(`update store_lanes set next_check_at = clock_timestamp() + interval '1 hour' where id = $1`, [checked])
   await api.pool.query(`delete from due where kind = 'store_lane'`)
   await repairOrphans(api.pool, new Map(), 100)
-  expect(await laneJobs(api.pool, pending)).toMatchObject([{ in: 0, environment: production }])
-  expect(await laneJobs(api.pool, checked)).toMatchObject([{ in: 3600 }])
-  expect(await laneJobs(api.pool, idle)).toEqual([])
+  expect(await queueJobs(api.pool, pending)).toMatchObject([{ in: 0, environment: production }])
+  expect(await queueJobs(api.pool, checked)).toMatchObject([{ in: 3600 }])
+  expect(await queueJobs(api.pool, idle)).toEqual([])
 })
 
 describe('erasure', () => {
@@ -133,22 +133,22 @@ describe('erasure', () => {
     const items = [
       notification(id, { id: 'a' }),
       notification(id, { id: 'b', environment: 'sandbox' }),
-      notification(id, { id: 'c', platform: 'google', environment: null, lane: 'token' }),
-      notification(id, { id: 'd', lane: 'orig-2' }),
+      notification(id, { id: 'c', platform: 'google', environment: null, queue: 'token' }),
+      notification(id, { id: 'd', queue: 'orig-2' }),
     ]
     await recordNotifications(api.pool, items)
     const names = [
       { platform: 'apple' as const, name: 'orig-1' },
       { platform: 'google' as const, name: 'token' },
     ]
-    await transaction(api.pool, tx => eraseLanes(tx, production, names))
+    await transaction(api.pool, tx => eraseQueues(tx, production, names))
     expect((await inboxOf(api.pool, id)).map(row => row.notification_id)).toEqual(['b', 'd'])
     const { rows } = await api.pool.query(
-      `select (select count(*)::int from store_lanes where project = $1) as lanes,
+      `select (select count(*)::int from store_lanes where project = $1) as queues,
          (select count(*)::int from due d where kind = 'store_lane' and not exists (select 1 from store_lanes l where l.id = d.id)) as jobs`,
       [id],
     )
-    expect(rows).toEqual([{ lanes: 2, jobs: 0 }])
+    expect(rows).toEqual([{ queues: 2, jobs: 0 }])
   })
 
   test('of a customer takes the notifications about the lineages of the customer', async () => {
@@ -158,7 +158,10 @@ describe('erasure', () => {
     const data = { transaction_id: 't1', original_transaction_id: 'mine', product_id: 'p' }
     const bought = await purchaseOf(api, user, { price: '1', currency: 'USD', purchased_at: '2026-03-01T00:00:00Z', app_store_data: data })
     expect(bought.status).toBe(201)
-    await recordNotifications(api.pool, [notification(id, { id: 'mine', lane: 'mine' }), notification(id, { id: 'other', lane: 'other' })])
+    await recordNotifications(api.pool, [
+      notification(id, { id: 'mine', queue: 'mine' }),
+      notification(id, { id: 'other', queue: 'other' }),
+    ])
     expect((await api.call('DELETE', `/v4/customers/${user}`)).status).toBeLessThan(300)
     expect((await inboxOf(api.pool, id)).map(row => row.notification_id)).toEqual(['other'])
   })

@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { endLaneTurn, type LaneTurn, loadLane } from '../../../domain/purchases/store-inbox/lanes.ts'
+import { endQueueTurn, loadQueue, type QueueTurn } from '../../../domain/purchases/store-inbox/lanes.ts'
 import { dropOldNotifications, failRows, finishRows, setAsidePending, takePending } from '../../../domain/purchases/store-inbox/pending.ts'
 import { recordNotifications } from '../../../domain/purchases/store-inbox/record.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../../harness/api.ts'
-import { inboxOf, laneJobs, laneNamed, notification } from '../../harness/store-inbox.ts'
+import { inboxOf, notification, queueJobs, queueNamed } from '../../harness/store-inbox.ts'
 
 let api: TestApi
 let project: TestProjectKeys
-let lane = 0
+let queue = 0
 beforeAll(async () => {
   api = await startApi()
 })
 afterAll(() => api.stop())
 beforeEach(async () => {
   project = await api.newProject()
-  lane = await laneNamed(api.pool, { project: project.id, platform: 'apple', name: 'orig-1', environment: 'production' })
+  queue = await queueNamed(api.pool, { project: project.id, platform: 'apple', name: 'orig-1', environment: 'production' })
 })
 
 const record = (...ids: [id: string, statedAt: number][]) =>
@@ -23,7 +23,7 @@ const record = (...ids: [id: string, statedAt: number][]) =>
     api.pool,
     ids.map(([id, statedAt]) => notification(project.id, { id, statedAt })),
   )
-const take = async (limit = 100) => (await takePending(api.pool, lane, limit)).map(row => row.notificationId)
+const take = async (limit = 100) => (await takePending(api.pool, queue, limit)).map(row => row.notificationId)
 const rowOf = async (id: string) => (await inboxOf(api.pool, project.id)).find(row => row.notification_id === id)!
 const fail = async (id: string, reason = 'unreadable') => {
   const { id: number } = await rowOf(id)
@@ -34,8 +34,8 @@ const finish = async (id: string, state: 'done' | 'ignored' = 'done', environmen
   const { id: number } = await rowOf(id)
   await transaction(api.pool, tx => finishRows(tx, [{ id: number, state, environment }]))
 }
-const end = (turn: Partial<LaneTurn> = {}) =>
-  transaction(api.pool, tx => endLaneTurn(tx, { id: lane }, { nextCheckAt: null, expectation: null, failure: null, ...turn }))
+const end = (turn: Partial<QueueTurn> = {}) =>
+  transaction(api.pool, tx => endQueueTurn(tx, { id: queue }, { nextCheckAt: null, expectation: null, failure: null, ...turn }))
 const retryNow = () =>
   api.pool.query(`update store_inbox set next_attempt_at = clock_timestamp() where project = $1 and next_attempt_at is not null`, [
     project.id,
@@ -60,7 +60,7 @@ describe('a turn of a lane', () => {
     await finish('good')
     expect(await take()).toEqual([])
     await end()
-    expect((await laneJobs(api.pool, lane))[0]!.in).toBe(10)
+    expect((await queueJobs(api.pool, queue))[0]!.in).toBe(10)
     await retryNow()
     expect(await take()).toEqual(['bad'])
   })
@@ -71,13 +71,13 @@ describe('a turn of a lane', () => {
     for (let n = 1; n < 5; n++) {
       expect(await fail('bad')).toBe('pending')
       await end()
-      waits.push((await laneJobs(api.pool, lane))[0]!.in)
+      waits.push((await queueJobs(api.pool, queue))[0]!.in)
     }
     expect(waits).toEqual([10, 60, 300, 1800])
     expect(await fail('bad', 'a field is missing')).toBe('set_aside')
     expect(await rowOf('bad')).toMatchObject({ state: 'set_aside', attempts: 5, reason: 'a field is missing' })
     await end()
-    expect(await laneJobs(api.pool, lane)).toEqual([])
+    expect(await queueJobs(api.pool, queue)).toEqual([])
   })
 
   test('ends with a job for what came meanwhile, at the next check, or not at all', async () => {
@@ -85,30 +85,30 @@ describe('a turn of a lane', () => {
     await finish('first')
     await record(['second', 2])
     await end({ nextCheckAt: Date.parse('2126-01-01T00:00:00Z') })
-    expect((await laneJobs(api.pool, lane))[0]).toMatchObject({ in: 0, leased: null })
+    expect((await queueJobs(api.pool, queue))[0]).toMatchObject({ in: 0, leased: null })
     await finish('second')
     await end({ nextCheckAt: Date.now() + 3_600_000 })
-    expect((await laneJobs(api.pool, lane))[0]!.in).toBe(3600)
+    expect((await queueJobs(api.pool, queue))[0]!.in).toBe(3600)
     await end()
-    expect(await laneJobs(api.pool, lane)).toEqual([])
+    expect(await queueJobs(api.pool, queue)).toEqual([])
   })
 
   test('waits as long as it is told after a failure of the store, counts such turns, and forgets them with the next success', async () => {
     await record(['first', 1])
     await end({ failure: { reason: 'answered 503', afterSeconds: 40 } })
     await end({ failure: { reason: 'timeout', afterSeconds: 80 } })
-    expect((await laneJobs(api.pool, lane))[0]!.in).toBe(80)
-    expect(await loadLane(api.pool, lane)).toMatchObject({ name: 'orig-1', environment: 'production', attempts: 2, nextCheckAt: null })
-    expect((await loadLane(api.pool, lane))!.failingForSeconds).toBeGreaterThanOrEqual(0)
+    expect((await queueJobs(api.pool, queue))[0]!.in).toBe(80)
+    expect(await loadQueue(api.pool, queue)).toMatchObject({ name: 'orig-1', environment: 'production', attempts: 2, nextCheckAt: null })
+    expect((await loadQueue(api.pool, queue))!.failingForSeconds).toBeGreaterThanOrEqual(0)
     await end()
-    expect(await loadLane(api.pool, lane)).toMatchObject({ attempts: 0, failingForSeconds: null })
-    expect((await laneJobs(api.pool, lane))[0]!.in).toBe(0)
+    expect(await loadQueue(api.pool, queue)).toMatchObject({ attempts: 0, failingForSeconds: null })
+    expect((await queueJobs(api.pool, queue))[0]!.in).toBe(0)
   })
 
   test('that has failed for too long sets all pending rows aside', async () => {
     await record(['done', 1], ['one', 2], ['two', 3])
     await finish('done')
-    expect(await transaction(api.pool, tx => setAsidePending(tx, lane, 'the store answered nothing for 7 days'))).toHaveLength(2)
+    expect(await transaction(api.pool, tx => setAsidePending(tx, queue, 'the store answered nothing for 7 days'))).toHaveLength(2)
     expect((await inboxOf(api.pool, project.id)).map(row => row.state)).toEqual(['done', 'set_aside', 'set_aside'])
   })
 
@@ -116,14 +116,14 @@ describe('a turn of a lane', () => {
     await record(['first', 1])
     await finish('first')
     const recording = await transaction(api.pool, async tx => {
-      await tx.query(`select 1 from due where kind = 'store_lane' and id = $1 for no key update`, [lane])
+      await tx.query(`select 1 from due where kind = 'store_lane' and id = $1 for no key update`, [queue])
       const recorded = record(['second', 2])
       // It waits for the job, whose turn ends now.
-      await endLaneTurn(tx, { id: lane }, { nextCheckAt: null, expectation: null, failure: null })
+      await endQueueTurn(tx, { id: queue }, { nextCheckAt: null, expectation: null, failure: null })
       return { recorded }
     })
     expect(await recording.recorded).toEqual(['recorded'])
-    expect((await laneJobs(api.pool, lane))[0]!.in).toBe(0)
+    expect((await queueJobs(api.pool, queue))[0]!.in).toBe(0)
   })
 })
 
@@ -132,7 +132,7 @@ test('finished rows are kept for 90 days, and rows that were set aside for longe
   await finish('old')
   await finish('young')
   await finish('ignored', 'ignored')
-  await transaction(api.pool, tx => setAsidePending(tx, lane, 'x'))
+  await transaction(api.pool, tx => setAsidePending(tx, queue, 'x'))
   await api.pool.query(
     `update store_inbox set received_at = received_at - case notification_id when 'young' then interval '89 days' else interval '91 days' end
      where project = $1`,

@@ -62,8 +62,8 @@ test('the App Store: known lineages are asked about, and the whole history is re
   known.renew(Date.now() - MONTH_MS)
   attempted(appleSubscription(stores.chain).subscribe(Date.now() - 100 * DAY))
   const { result, progress } = await backfill('apple')
-  expect(result).toEqual({ is: 'done', lanes: 1, notifications: 1 })
-  expect(progress.at(-1)).toEqual({ environment: 'sandbox', phase: 'done', lanes: 0, notifications: 0 })
+  expect(result).toEqual({ is: 'done', queues: 1, notifications: 1 })
+  expect(progress.at(-1)).toEqual({ environment: 'sandbox', phase: 'done', queues: 0, notifications: 0 })
   await stores.settled()
   expect(await purchases()).toHaveLength(3)
   const [production, sandbox] = [ranges('production'), ranges('sandbox')]
@@ -108,12 +108,12 @@ test('one that is stopped goes on from the day that it had come to', async () =>
   stores.apple.override = asked =>
     asked.path.startsWith('/production') && ranges('production').length > 3 ? { status: 500, body: {} } : null
   const first = await backfill('apple', { fromMs })
-  expect(first.result).toEqual({ is: 'stopped', environment: 'production', why: 'http_500', lanes: 0, notifications: 1 })
+  expect(first.result).toEqual({ is: 'stopped', environment: 'production', why: 'http_500', queues: 0, notifications: 1 })
   const stoppedAt = ranges('production').at(-1)
   stores.apple.override = null
   stores.apple.asked.length = 0
   const second = await backfill('apple', { fromMs })
-  expect(second.result).toEqual({ is: 'done', lanes: 0, notifications: 1 })
+  expect(second.result).toEqual({ is: 'done', queues: 0, notifications: 1 })
   expect(ranges('production')[0].startDate).toBe(stoppedAt.startDate)
   expect(ranges('production')).toHaveLength(3)
   expect(await inboxOf(stores.api.pool, stores.project.id)).toHaveLength(1)
@@ -129,7 +129,7 @@ test('Google Play: known lineages and what was taken back, once for both environ
   // Answers are dated by the second: this one is of a later second than the one before.
   stores.google.date = new Date(Date.now() + 2000).toUTCString()
   const { result } = await backfill('google')
-  expect(result).toEqual({ is: 'done', lanes: 1, notifications: 1 })
+  expect(result).toEqual({ is: 'done', queues: 1, notifications: 1 })
   await stores.settled()
   expect(await purchases()).toEqual([{ refunded: '9.99' }])
 })
@@ -142,11 +142,11 @@ test('a store that lists its subscriptions: their lanes become due', async () =>
       ...sweeps.google!,
       isForBoth: false,
       async *pages() {},
-      async *lanes(range) {
+      async *queues(range) {
         after.push(range.after)
-        yield { is: 'lanes', lanes: ['sub_1', 'sub_2'], next: 'sub_2' }
+        yield { is: 'queues', queues: ['sub_1', 'sub_2'], next: 'sub_2' }
         if (after.length === 1) return yield { is: 'later', why: 'http_503', afterMs: null }
-        yield { is: 'lanes', lanes: ['sub_3'], next: null }
+        yield { is: 'queues', queues: ['sub_3'], next: null }
       },
     },
   }
@@ -154,7 +154,7 @@ test('a store that lists its subscriptions: their lanes become due', async () =>
     is: 'stopped',
     environment: 'production',
     why: 'http_503',
-    lanes: 2,
+    queues: 2,
     notifications: 0,
   })
   await backfill('stripe', { of })

@@ -26,11 +26,11 @@ describe('the App Store', () => {
     expect(await stores.purchases()).toEqual([expect.objectContaining({ product: MONTHLY, user: id, price: '9.99', renews: true })])
     expect(await stores.events()).toEqual(['subscription_started'])
     expect(stores.apple.asked).toEqual([])
-    const [lane] = await stores.lanes()
-    expect(lane).toMatchObject({ name: subscription.lineage, asked: false, attempts: 0, reason: null })
+    const [queue] = await stores.queues()
+    expect(queue).toMatchObject({ name: subscription.lineage, asked: false, attempts: 0, reason: null })
     // Once in the last day before the end.
-    expect(lane!.next).toBeGreaterThan(29 * 86_400 - 60)
-    expect(lane!.next).toBeLessThan(30 * 86_400)
+    expect(queue!.next).toBeGreaterThan(29 * 86_400 - 60)
+    expect(queue!.next).toBeLessThan(30 * 86_400)
   })
 
   test('where the periods before the first notification are missing, Apple is asked for them before anything is told', async () => {
@@ -60,12 +60,12 @@ describe('the App Store', () => {
     expect(await stores.purchases()).toEqual([expect.objectContaining({ user: id, renews: true })])
     expect((await stores.purchases())[0]!.until).not.toBeNull()
     expect(await stores.events()).toEqual([])
-    expect(await stores.lanes()).toEqual([expect.objectContaining({ attempts: 1, reason: 'http_503', asked: false })])
+    expect(await stores.queues()).toEqual([expect.objectContaining({ attempts: 1, reason: 'http_503', asked: false })])
     stores.apple.override = null
     await stores.hurry()
     await until('the history is known', async () => ((await stores.purchases()).length === 2 ? true : undefined))
     expect(await stores.events()).toEqual(['subscription_started', 'subscription_renewed'])
-    expect(await stores.lanes()).toEqual([expect.objectContaining({ attempts: 0, reason: null, asked: true })])
+    expect(await stores.queues()).toEqual([expect.objectContaining({ attempts: 0, reason: null, asked: true })])
   })
 
   test('without the keys of the API a notification counts as it is', async () => {
@@ -76,7 +76,7 @@ describe('the App Store', () => {
     await stores.settled()
     expect(await stores.rows()).toEqual(['done'])
     expect(await stores.purchases()).toHaveLength(1)
-    expect(await stores.lanes()).toEqual([expect.objectContaining({ next: null })])
+    expect(await stores.queues()).toEqual([expect.objectContaining({ next: null })])
   })
 
   test('a notification that cannot be read is tried alone and set aside; its neighbours are not kept', async () => {
@@ -166,9 +166,9 @@ describe('Google Play', () => {
     const story = playStory(stores.google, { token: `token-${reason}` })
     stores.google.instead = () => (reply === 'silence' ? ('cut' as never) : reply)
     await stores.pushGoogle(story.subscribe(Date.now() - DAY).body)
-    await until('the lane waits', async () => ((await stores.lanes())[0]!.attempts > 0 ? true : undefined))
+    await until('the lane waits', async () => ((await stores.queues())[0]!.attempts > 0 ? true : undefined))
     expect(await stores.rows()).toEqual(['pending'])
-    expect((await stores.lanes())[0]!.reason).toContain(reason === 'connection' ? '' : reason)
+    expect((await stores.queues())[0]!.reason).toContain(reason === 'connection' ? '' : reason)
     expect(await stores.alerts()).toEqual(reason === 'http_401' ? ['store_credentials'] : [])
     stores.google.instead = () => undefined
     await stores.hurry()
@@ -183,7 +183,7 @@ describe('Google Play', () => {
     const story = playStory(stores.google, { token: 'token-429' })
     stores.google.instead = () => ({ status: 429, body: {}, headers: { 'retry-after': '3000' } })
     await stores.pushGoogle(story.subscribe(Date.now() - DAY).body)
-    await until('the lane waits', async () => ((await stores.lanes())[0]!.attempts > 0 ? true : undefined))
+    await until('the lane waits', async () => ((await stores.queues())[0]!.attempts > 0 ? true : undefined))
     const asked = stores.google.calls().length
     await stores.pushGoogle(playStory(stores.google, { token: 'token-other', order: 'GPA.9' }).subscribe(Date.now() - DAY).body)
     await until('the other lane waits', async () => {
@@ -220,11 +220,11 @@ describe('Google Play', () => {
     const story = playStory(stores.google, { token: 'token-off' })
     stores.google.instead = () => ({ status: 503, body: {} })
     await stores.pushGoogle(story.subscribe(Date.now() - DAY).body)
-    await until('the lane waits', async () => ((await stores.lanes())[0]!.attempts > 0 ? true : undefined))
+    await until('the lane waits', async () => ((await stores.queues())[0]!.attempts > 0 ? true : undefined))
     stores.google.instead = () => undefined
     await stores.api.pool.query('update store_configs set enabled = false where project = $1', [stores.project.id])
     await stores.hurry()
-    await until('it was tried', async () => ((await stores.lanes())[0]!.reason === 'not_connected' ? true : undefined))
+    await until('it was tried', async () => ((await stores.queues())[0]!.reason === 'not_connected' ? true : undefined))
     expect(await stores.rows()).toEqual(['pending'])
     await stores.api.pool.query('update store_configs set enabled = true where project = $1', [stores.project.id])
     await stores.hurry()

@@ -11,7 +11,7 @@ const DAY = 24 * HOUR
 let stores: ReachedStores
 const asked: string[] = []
 beforeAll(async () => {
-  stores = await startStores({ laneCounts: { refresh: (platform: string) => void asked.push(platform), missed: () => {} } })
+  stores = await startStores({ refreshCounts: { refresh: (platform: string) => void asked.push(platform), missed: () => {} } })
 })
 afterAll(() => stores.stop())
 beforeEach(() => stores.begin())
@@ -31,7 +31,7 @@ async function nextCheck(): Promise<void> {
 
 /** Seconds until the store is asked again; null: never. */
 async function nextIn(): Promise<number | null> {
-  const times = (await stores.lanes()).flatMap(({ next }) => next ?? [])
+  const times = (await stores.queues()).flatMap(({ next }) => next ?? [])
   return times.length > 0 ? Math.min(...times) : null
 }
 

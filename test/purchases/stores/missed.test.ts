@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { checkLanes } from '../../../domain/purchases/store-inbox/backfill.ts'
+import { checkQueues } from '../../../domain/purchases/store-inbox/backfill.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { appleSubscription, MONTH_MS } from '../../harness/stores/apple-subscription.ts'
 import { playStory } from '../../harness/stores/google-story.ts'
@@ -11,11 +11,11 @@ const missed: string[] = []
 const asked: string[] = []
 let stores: ReachedStores
 beforeAll(async () => {
-  const laneCounts = {
+  const refreshCounts = {
     refresh: (platform: string, result: string) => void asked.push(`${platform} ${result}`),
     missed: (platform: string) => void missed.push(platform),
   }
-  stores = await startStores({ laneCounts })
+  stores = await startStores({ refreshCounts })
 })
 afterAll(() => stores.stop())
 beforeEach(async () => {
@@ -30,7 +30,7 @@ async function checked(platform: 'apple' | 'google', name: string): Promise<void
   const { api, project } = stores
   const place = { project: project.id, platform, environment: project.production, kind: 'production' as const }
   const before = asked.length
-  await transaction(api.pool, tx => checkLanes(tx, place, [name], { afterSeconds: 0, isForBoth: platform === 'google' }))
+  await transaction(api.pool, tx => checkQueues(tx, place, [name], { afterSeconds: 0, isForBoth: platform === 'google' }))
   await until('the store is asked', () => asked.length > before || undefined)
   await stores.settled()
 }

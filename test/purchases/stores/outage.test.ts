@@ -19,8 +19,8 @@ beforeEach(async () => {
   stores.google.date = null
 })
 
-const laneFails = (attempts = 1) =>
-  until('the lane waits', async () => ((await stores.lanes()).some(lane => lane.attempts >= attempts) ? true : undefined))
+const queueFails = (attempts = 1) =>
+  until('the lane waits', async () => ((await stores.queues()).some(queue => queue.attempts >= attempts) ? true : undefined))
 
 describe('the App Store is down over the end of a period', () => {
   /** The period has ended over 24 h ago: a store that is not connected would have its expiry told by now. */
@@ -36,7 +36,7 @@ describe('the App Store is down over the end of a period', () => {
     // The checks of the lane are due, and fail; so are the timers of the subscription, which must not take the end for an expiry.
     for (const attempts of [1, 2]) {
       await stores.hurry()
-      await laneFails(attempts)
+      await queueFails(attempts)
     }
     await until('the timers have passed', async () => {
       const { rowCount } = await stores.api.pool.query(
@@ -99,7 +99,7 @@ describe('the erasure of a customer', () => {
     const renewal = story.renew()
     stores.google.instead = () => ({ status: 503, body: {} })
     await stores.pushGoogle(renewal.body)
-    await laneFails()
+    await queueFails()
     const about = { project: stores.project.id, platform: 'google', environment: stores.project.production } as const
     await raiseAlerts(stores.api.pool, [{ ...about, alert: 'price_unknown', about: story.token }])
     expect(await tracesOf(stores.api.pool, story.token)).toEqual(
@@ -108,7 +108,7 @@ describe('the erasure of a customer', () => {
     expect((await erase(id)).status).toBe(204)
     expect(await tracesOf(stores.api.pool, id)).toEqual([])
     expect(await tracesOf(stores.api.pool, story.token)).toEqual([])
-    expect([await stores.rows(), await stores.lanes(), await stores.alerts()]).toEqual([[], [], []])
+    expect([await stores.rows(), await stores.queues(), await stores.alerts()]).toEqual([[], [], []])
     stores.google.instead = () => undefined
     const asked = stores.google.calls().length
     await stores.hurry()

@@ -92,7 +92,7 @@ describe('the App Store', () => {
     await stores.settled()
     expect(await stores.rows()).toEqual(['done'])
     expect(await stores.purchases()).toHaveLength(1)
-    expect((await stores.lanes())[0]!.reason).toMatch(/^the answer of the store is not credible: the type "Lifetime Subscription"/)
+    expect((await stores.queues())[0]!.reason).toMatch(/^the answer of the store is not credible: the type "Lifetime Subscription"/)
   })
 
   test('a claim of a transaction that is not credible is refused', async () => {

@@ -11,7 +11,7 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 const stage = sweepStage()
-const { sweeping, rows, swept, sources, historyAsked, attempted, bought } = stage
+const { sweeping, rows, swept, sources, requestedHistory, attempted, bought } = stage
 
 describe('processes', () => {
   test('two of them sweep once', async () => {
@@ -26,8 +26,8 @@ describe('processes', () => {
     const sweepsHeld: Sweeps = {
       apple: {
         ...stage.sweeps.apple!,
-        async *pages(range, asking) {
-          for await (const page of stage.sweeps.apple!.pages(range, asking)) {
+        async *pages(range, context) {
+          for await (const page of stage.sweeps.apple!.pages(range, context)) {
             yield page
             await held
           }
@@ -54,7 +54,7 @@ describe('processes', () => {
     for (let look = 0; look < 3; look++) await otherLook()
     release()
     await swept()
-    expect(historyAsked()).toHaveLength(3)
+    expect(requestedHistory()).toHaveLength(3)
     expect(await sources()).toHaveLength(45)
     await stage.stores.settled()
   })
@@ -64,7 +64,7 @@ describe('processes', () => {
     for (let index = 0; index < 45; index++) attempted(bought())
     stage.stores.apple.override = ({ query }) => (query.has('paginationToken') ? 'hang' : null)
     const first = sweeping()
-    await until('the second page', () => historyAsked().some(({ query }) => query.has('paginationToken')) || undefined)
+    await until('the second page', () => requestedHistory().some(({ query }) => query.has('paginationToken')) || undefined)
     await first.stop()
     expect(await sources()).toHaveLength(20)
     const [, left] = [await rows(), (await rows()).find(({ kind }) => kind === 'production')!]
@@ -82,7 +82,7 @@ describe('processes', () => {
     attempted(bought())
     stage.stores.apple.override = () => 'hang'
     sweeping(stage.otherPool)
-    await until('Apple is asked', () => historyAsked().length > 0 || undefined)
+    await until('Apple is asked', () => requestedHistory().length > 0 || undefined)
     // The sessions of a killed process end, whatever it was at.
     await stage.stores.api.pool.query(`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1`, [
       LOCK.storeSweep,

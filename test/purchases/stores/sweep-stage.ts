@@ -101,7 +101,7 @@ export function sweepStage() {
     (await stores.api.pool.query('select alert from store_alerts where project = $1 order by alert', [stores.project.id])).rows.map(
       ({ alert }) => alert,
     )
-  const historyAsked = () => stores.apple.asked.filter(({ path }) => path === '/production/inApps/v1/notifications/history')
+  const requestedHistory = () => stores.apple.asked.filter(({ path }) => path === '/production/inApps/v1/notifications/history')
   const signedOf = ({ body }: { body: Uint8Array }) => JSON.parse(Buffer.from(body).toString()).signedPayload as string
   /** What Apple tried to post. */
   const attempted = (notification: { body: Uint8Array }, isFailure = true) =>
@@ -120,6 +120,6 @@ export function sweepStage() {
     },
     /** What is stopped after the test. */
     stopAfterwards: (one: Sweeping) => void running.push(one),
-    ...{ sweeping, rows, swept, failed, later, sources, alerts, historyAsked, signedOf, attempted, bought },
+    ...{ sweeping, rows, swept, failed, later, sources, alerts, requestedHistory, signedOf, attempted, bought },
   }
 }

@@ -13,7 +13,7 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
 const stage = sweepStage()
-const { sweeping, rows, swept, failed, later, sources, alerts, historyAsked, attempted, bought } = stage
+const { sweeping, rows, swept, failed, later, sources, alerts, requestedHistory, attempted, bought } = stage
 
 describe('what no push has brought', () => {
   test('the first sweep reaches a day back, and asks for everything; the next one for what Apple could not deliver', async () => {
@@ -23,7 +23,7 @@ describe('what no push has brought', () => {
     const process = sweeping()
     await swept()
     expect(await sources()).toEqual(['sweep', 'sweep'])
-    const [first] = historyAsked().map(jsonOf)
+    const [first] = requestedHistory().map(jsonOf)
     expect(first.onlyFailures).toBeUndefined()
     expect(first.endDate - first.startDate).toBeGreaterThanOrEqual(DAY)
     expect(first.endDate - first.startDate).toBeLessThan(DAY + HOUR)
@@ -31,7 +31,7 @@ describe('what no push has brought', () => {
     await later(HOUR)
     process.begin()
     await swept()
-    const [second] = historyAsked().map(jsonOf)
+    const [second] = requestedHistory().map(jsonOf)
     expect(second.onlyFailures).toBe(true)
     expect(second.startDate).toBeLessThan(Date.now() - HOUR)
     expect(second.startDate).toBeGreaterThan(Date.now() - 2 * HOUR)

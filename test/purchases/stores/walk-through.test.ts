@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { checkLanes } from '../../../domain/purchases/store-inbox/backfill.ts'
+import { checkQueues } from '../../../domain/purchases/store-inbox/backfill.ts'
 import { requestSweeps } from '../../../domain/purchases/store-inbox/sweeps.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { startStoreSweeps } from '../../../workers/store-sweeps.ts'
@@ -177,7 +177,7 @@ describe.each(WALKED_STORES.map((store): [string, WalkedStore] => [store.platfor
     const { id, production } = stores.project
     const place = { project: id, platform: store.platform, environment: production, kind: 'production' } as const
     const of = { afterSeconds: 0, isForBoth: store.platform === 'google' }
-    await transaction(stores.api.pool, tx => checkLanes(tx, place, [walk.lane], of))
+    await transaction(stores.api.pool, tx => checkQueues(tx, place, [walk.queue], of))
     await until('the refund is known', async () => (await purchases())[0]!.refunded || undefined, 10_000)
     await stores.settled()
     expect(await purchases()).toEqual([{ isOwned: true, renews: false, refunded: true }])

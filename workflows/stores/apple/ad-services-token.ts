@@ -37,11 +37,11 @@ export const exchangeAdServicesToken = ({ pool, adServices }: AdServicesDeps): W
 /** Repeats the question until it is answered, or for as long as an answer can come. */
 async function exchanged(
   { step, sleep }: Pick<RunContext, 'step' | 'sleep'>,
-  ask: (signal: AbortSignal) => Promise<AdServicesAnswer>,
+  exchange: (signal: AbortSignal) => Promise<AdServicesAnswer>,
 ): Promise<AdServicesResult> {
   const left = { unknown: [...UNKNOWN_WAITS], later: [...WAITS] }
   for (let n = 1; ; n++) {
-    const answer = await step(`exchange-${n}`, ({ signal }) => ask(signal))
+    const answer = await step(`exchange-${n}`, ({ signal }) => exchange(signal))
     if (answer.is !== 'unknown' && answer.is !== 'later') return answer
     const wait = left[answer.is].shift()
     if (wait === undefined) return { is: 'unanswered' }

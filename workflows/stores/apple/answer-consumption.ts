@@ -3,7 +3,7 @@ import { CONSUMPTION_WORKFLOW, loadConsumption } from '../../../domain/purchases
 import { openStore } from '../../../domain/purchases/stores/settings.ts'
 import type { Pool } from '../../../store/connect.ts'
 import type { Workflow } from '../../engine/workflow.ts'
-import { askUntilDone, type StoreAttempt } from '../ask-until-done.ts'
+import { repeatUntilDone, type StoreAttempt } from '../ask-until-done.ts'
 import { quotaOf } from '../quota.ts'
 import type { AppStore } from './client.ts'
 
@@ -20,7 +20,7 @@ export const answerConsumption = (deps: ConsumptionDeps): Workflow => ({
 
   async run(context) {
     const purchase = Number(context.subject)
-    await askUntilDone(context, 'answer', WAITS, ({ signal }) => answer(deps, purchase, signal))
+    await repeatUntilDone(context, 'answer', WAITS, ({ signal }) => answer(deps, purchase, signal))
   },
 
   failed: async () => {},

@@ -4,7 +4,7 @@ import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import { FetchFailed } from '../../outgoing/fetch.ts'
 import { retryAtSeconds } from '../../outgoing/response.ts'
 import { OVER_QUOTA, overQuota } from '../quota.ts'
-import type { Asking, StoreAnswer, StoreSettings } from '../store-client.ts'
+import type { FetchContext, StoreAnswer, StoreSettings } from '../store-client.ts'
 import { APPLE_ENVIRONMENT, type SignatureRules } from './signed-data.ts'
 import { UnreadableContent } from './signed-payload.ts'
 
@@ -46,12 +46,12 @@ type ApiKey = { key: string; keyId: string; issuerId: string; bundleId: string }
 /** Apple's client with its signed tokens, answers and errors, over the given `fetch`. One for each question. */
 export class AppStoreApi extends AppStoreServerAPIClient {
   readonly #deps: AppleDeps
-  readonly #asking: Asking
+  readonly #asking: FetchContext
 
-  constructor(deps: AppleDeps, { key, keyId, issuerId, bundleId }: ApiKey, asking: Asking) {
-    super(key, keyId, issuerId, bundleId, APPLE_ENVIRONMENT[asking.environment])
+  constructor(deps: AppleDeps, { key, keyId, issuerId, bundleId }: ApiKey, context: FetchContext) {
+    super(key, keyId, issuerId, bundleId, APPLE_ENVIRONMENT[context.environment])
     this.#deps = deps
-    this.#asking = asking
+    this.#asking = context
   }
 
   protected override async makeFetchRequest(
@@ -122,17 +122,17 @@ function noAnswer(error: unknown): NoAppleAnswer {
 }
 
 /** Asks Apple. An answer whose signatures do not hold is no answer. Throws for a defect or when the signal aborts. */
-export async function askApple<Value>(
+export async function fetchFromApple<Value>(
   deps: AppleDeps,
-  asking: Asking,
+  context: FetchContext,
   question: (api: AppStoreApi, bundleId: string) => Promise<Value>,
 ): Promise<AppleAnswer<Value>> {
-  const key = apiKey(asking.settings)
+  const key = apiKey(context.settings)
   if (key === null) return { is: 'refused', why: 'not_connected' }
   try {
-    return { is: 'answer', value: await question(new AppStoreApi(deps, key, asking), key.bundleId) }
+    return { is: 'answer', value: await question(new AppStoreApi(deps, key, context), key.bundleId) }
   } catch (error) {
-    asking.signal.throwIfAborted()
+    context.signal.throwIfAborted()
     return noAnswer(error)
   }
 }

@@ -1,5 +1,5 @@
-import type { Asking, PermissionCheck } from '../store-client.ts'
-import { type AppleAnswer, type AppleDeps, askApple } from './app-store-api.ts'
+import type { FetchContext, PermissionCheck } from '../store-client.ts'
+import { type AppleAnswer, type AppleDeps, fetchFromApple } from './app-store-api.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -17,14 +17,14 @@ function todoOf({ is }: AppleAnswer<unknown>, why: string, isProduction: boolean
 }
 
 /** Asks for what Apple could not deliver within the last hour: the sweeps ask that, too. */
-export async function checkAppleApi(deps: AppleDeps, asking: Asking): Promise<PermissionCheck[]> {
-  const permission = `App Store Server API, ${asking.environment}`
+export async function checkAppleApi(deps: AppleDeps, context: FetchContext): Promise<PermissionCheck[]> {
+  const permission = `App Store Server API, ${context.environment}`
   const now = deps.rules.now()
-  const answer = await askApple(deps, asking, api =>
+  const answer = await fetchFromApple(deps, context, api =>
     api.getNotificationHistory(null, { startDate: now - HOUR_MS, endDate: now, onlyFailures: true }),
   )
   if (answer.is === 'answer') return [{ is: 'granted', permission }]
   const why = 'why' in answer ? answer.why : answer.is
-  const todo = todoOf(answer, why, asking.environment === 'production')
+  const todo = todoOf(answer, why, context.environment === 'production')
   return [{ is: answer.is === 'later' ? 'no_answer' : 'refused', permission, why, todo }]
 }

@@ -1,4 +1,4 @@
-import type { Asking, StoreClient } from '../store-client.ts'
+import type { FetchContext, StoreClient } from '../store-client.ts'
 import type { AppleAnswer, AppleDeps } from './app-store-api.ts'
 import { checkAppleApi } from './check.ts'
 import { confirmAppleClaim } from './confirm-claim.ts'
@@ -12,13 +12,13 @@ import { verifyAppleNotification } from './verify.ts'
 
 export type AppStore = StoreClient & {
   /** For sweeps: a page of the notifications that Apple attempted to post. */
-  notificationHistory(range: AppleHistoryRange, token: string | null, asking: Asking): Promise<AppleAnswer<AppleHistoryPage>>
+  notificationHistory(range: AppleHistoryRange, token: string | null, context: FetchContext): Promise<AppleAnswer<AppleHistoryPage>>
   /** Asks for a test notification; the answer is its token. */
-  requestTest(asking: Asking): Promise<AppleAnswer<string>>
+  requestTest(context: FetchContext): Promise<AppleAnswer<string>>
   /** The results of Apple's attempts to post a test notification. */
-  testAttempts(token: string, asking: Asking): Promise<AppleAnswer<string[]>>
+  testAttempts(token: string, context: FetchContext): Promise<AppleAnswer<string[]>>
   /** Answers a request for consumption information about a transaction, of a customer who has consented. */
-  sendConsumption(transaction: string, wish: AppleRefundWish, asking: Asking): Promise<AppleAnswer<null>>
+  sendConsumption(transaction: string, wish: AppleRefundWish, context: FetchContext): Promise<AppleAnswer<null>>
 }
 
 /** `roots`: certificates in DER. `onlineChecks`: certificates are asked about by OCSP, and must be valid now. `now`: real time in ms. */
@@ -30,12 +30,12 @@ export function appStore({ roots, onlineChecks, now = Date.now, ...setup }: AppS
   return {
     admit: (arrival, settings) => verifyAppleNotification(deps.rules, arrival, settings),
     read: (notification, settings) => readAppleNotification(deps.rules, notification, settings),
-    refresh: (lane, asking) => refreshAppleLineage(deps, lane, asking),
-    confirm: (claim, asking) => confirmAppleClaim(deps, claim, asking),
-    check: asking => checkAppleApi(deps, asking),
-    notificationHistory: (range, token, asking) => appleNotificationHistory(deps, range, token, asking),
-    requestTest: asking => requestAppleTest(deps, asking),
-    testAttempts: (token, asking) => appleTestAttempts(deps, token, asking),
-    sendConsumption: (transaction, wish, asking) => sendAppleConsumption(deps, transaction, wish, asking),
+    refresh: (queue, context) => refreshAppleLineage(deps, queue, context),
+    confirm: (claim, context) => confirmAppleClaim(deps, claim, context),
+    check: context => checkAppleApi(deps, context),
+    notificationHistory: (range, token, context) => appleNotificationHistory(deps, range, token, context),
+    requestTest: context => requestAppleTest(deps, context),
+    testAttempts: (token, context) => appleTestAttempts(deps, token, context),
+    sendConsumption: (transaction, wish, context) => sendAppleConsumption(deps, transaction, wish, context),
   }
 }

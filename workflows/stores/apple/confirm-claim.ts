@@ -2,8 +2,8 @@ import { VerificationException } from '@apple/app-store-server-library'
 import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
 import type { StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { timeLimit } from '../../../store/time-limit.ts'
-import type { Asking, ClaimAnswer, ClaimToConfirm } from '../store-client.ts'
-import { type AppleDeps, type AppStoreApi, askApple } from './app-store-api.ts'
+import type { ClaimAnswer, ClaimToConfirm, FetchContext } from '../store-client.ts'
+import { type AppleDeps, type AppStoreApi, fetchFromApple } from './app-store-api.ts'
 import { appleCustomer, appleLineage } from './lineage-history.ts'
 import { isAppleId } from './refresh-lineage.ts'
 import { type AppleSignatures, appleSignaturesFor, isForeign, isSignedInTime, isUndecided } from './signed-data.ts'
@@ -28,7 +28,12 @@ const reportOf = (transaction: AppleTransaction, origin: 'push' | 'api'): StoreR
 type Confirmed = { transaction: AppleTransaction; report: StoreReport }
 
 /** Null: not known, or of another app or product. */
-async function askTransaction(api: AppStoreApi, verifier: AppleSignatures, id: string, product: string | null): Promise<Confirmed | null> {
+async function fetchTransaction(
+  api: AppStoreApi,
+  verifier: AppleSignatures,
+  id: string,
+  product: string | null,
+): Promise<Confirmed | null> {
   const { signedTransactionInfo } = await api.getTransactionInfo(id)
   if (signedTransactionInfo === undefined) throw new UnreadableContent('an answer has no signedTransactionInfo')
   try {
@@ -42,11 +47,11 @@ async function askTransaction(api: AppStoreApi, verifier: AppleSignatures, id: s
   }
 }
 
-async function confirmTransaction(deps: AppleDeps, id: string, product: string | null, asking: Asking): Promise<ClaimAnswer> {
+async function confirmTransaction(deps: AppleDeps, id: string, product: string | null, context: FetchContext): Promise<ClaimAnswer> {
   if (!isAppleId(id)) return { is: 'unknown' }
-  const { environment, settings } = asking
-  const answer = await askApple(deps, asking, (api, bundleId) =>
-    askTransaction(api, appleSignaturesFor(deps.rules, settings, bundleId, environment), id, product),
+  const { environment, settings } = context
+  const answer = await fetchFromApple(deps, context, (api, bundleId) =>
+    fetchTransaction(api, appleSignaturesFor(deps.rules, settings, bundleId, environment), id, product),
   )
   if (answer.is !== 'answer') return answer
   if (answer.value === null) return { is: 'unknown' }
@@ -58,7 +63,11 @@ async function confirmTransaction(deps: AppleDeps, id: string, product: string |
 }
 
 /** The transaction of a signature that holds for the app and the environment; null: it does not, or what is signed is no purchase. */
-async function signedTransaction(deps: AppleDeps, jws: string, { settings, environment }: Asking): Promise<Confirmed | 'undecided' | null> {
+async function signedTransaction(
+  deps: AppleDeps,
+  jws: string,
+  { settings, environment }: FetchContext,
+): Promise<Confirmed | 'undecided' | null> {
   const stated = unverified(jws)
   const bundleId = settings.value('bundle_id') ?? stated?.bundleId
   if (!stated || typeof bundleId !== 'string' || !isSignedInTime(stated.signedDate, deps.rules.now())) return null
@@ -73,13 +82,13 @@ async function signedTransaction(deps: AppleDeps, jws: string, { settings, envir
   }
 }
 
-async function confirmSigned(deps: AppleDeps, jws: string, asking: Asking): Promise<ClaimAnswer> {
-  const signed = await signedTransaction(deps, jws, asking)
+async function confirmSigned(deps: AppleDeps, jws: string, context: FetchContext): Promise<ClaimAnswer> {
+  const signed = await signedTransaction(deps, jws, context)
   if (signed === null) return { is: 'unknown' }
   if (signed === 'undecided') return { is: 'later', why: 'certificates_undecided', afterMs: null }
   const { transaction, report } = signed
   const { transactionId: subject, originalTransactionId: lineage, productId } = transaction
-  const answer = await confirmWithin(deps, subject, productId, asking)
+  const answer = await confirmWithin(deps, subject, productId, context)
   switch (answer?.is) {
     case 'unknown':
     case 'gone':
@@ -91,29 +100,29 @@ async function confirmSigned(deps: AppleDeps, jws: string, asking: Asking): Prom
     case 'later':
     case 'refused':
     case undefined:
-      return { is: 'reports', environment: asking.environment, reports: [report], lineage, subject }
+      return { is: 'reports', environment: context.environment, reports: [report], lineage, subject }
     default:
       return answer satisfies never
   }
 }
 
 /** The answer of Apple; undefined when it does not come in time. */
-async function confirmWithin(deps: AppleDeps, id: string, product: string, asking: Asking): Promise<ClaimAnswer | undefined> {
+async function confirmWithin(deps: AppleDeps, id: string, product: string, context: FetchContext): Promise<ClaimAnswer | undefined> {
   const patience = timeLimit(deps.patienceMs ?? PATIENCE_MS).signal
   try {
-    return await confirmTransaction(deps, id, product, { ...asking, signal: AbortSignal.any([asking.signal, patience]) })
+    return await confirmTransaction(deps, id, product, { ...context, signal: AbortSignal.any([context.signal, patience]) })
   } catch (error) {
-    asking.signal.throwIfAborted()
+    context.signal.throwIfAborted()
     if (patience.aborted) return undefined
     throw error
   }
 }
 
 /** What a receipt names: all purchases of the customer who has the transaction. */
-async function confirmCustomer(deps: AppleDeps, id: string, asking: Asking): Promise<ClaimAnswer> {
+async function confirmCustomer(deps: AppleDeps, id: string, context: FetchContext): Promise<ClaimAnswer> {
   if (!isAppleId(id)) return { is: 'unknown' }
-  const { environment, settings } = asking
-  const answer = await askApple(deps, asking, (api, bundleId) =>
+  const { environment, settings } = context
+  const answer = await fetchFromApple(deps, context, (api, bundleId) =>
     appleCustomer(api, appleSignaturesFor(deps.rules, settings, bundleId, environment), id),
   )
   if (answer.is !== 'answer') return answer
@@ -127,8 +136,8 @@ async function confirmCustomer(deps: AppleDeps, id: string, asking: Asking): Pro
  * A claimed transaction with everything that Apple says of its lineage. A signed transaction is confirmed by its signature, and by Apple where the
  * project is connected. A transaction that only names the customer is confirmed with all lineages of the customer.
  */
-export async function confirmAppleClaim(deps: AppleDeps, claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer> {
-  if ('customerTransaction' in claim) return confirmCustomer(deps, claim.customerTransaction, asking)
-  if ('signedTransaction' in claim) return confirmSigned(deps, claim.signedTransaction, asking)
-  return confirmTransaction(deps, claim.transaction ?? claim.lineage, claim.product, asking)
+export async function confirmAppleClaim(deps: AppleDeps, claim: ClaimToConfirm, context: FetchContext): Promise<ClaimAnswer> {
+  if ('customerTransaction' in claim) return confirmCustomer(deps, claim.customerTransaction, context)
+  if ('signedTransaction' in claim) return confirmSigned(deps, claim.signedTransaction, context)
+  return confirmTransaction(deps, claim.transaction ?? claim.lineage, claim.product, context)
 }

@@ -1,6 +1,6 @@
 import { DeliveryStatus, RefundPreference } from '@apple/app-store-server-library'
-import type { Asking } from '../store-client.ts'
-import { type AppleAnswer, type AppleDeps, askApple } from './app-store-api.ts'
+import type { FetchContext } from '../store-client.ts'
+import { type AppleAnswer, type AppleDeps, fetchFromApple } from './app-store-api.ts'
 import { isAppleId } from './refresh-lineage.ts'
 
 /** What the project wants Apple to do with a request for a refund. */
@@ -16,10 +16,10 @@ export async function sendAppleConsumption(
   deps: AppleDeps,
   transaction: string,
   wish: AppleRefundWish,
-  asking: Asking,
+  context: FetchContext,
 ): Promise<AppleAnswer<null>> {
   if (!isAppleId(transaction)) return { is: 'unknown' }
-  return askApple(deps, asking, async api => {
+  return fetchFromApple(deps, context, async api => {
     await api.sendConsumptionInformation(transaction, {
       customerConsented: true,
       deliveryStatus: DeliveryStatus.DELIVERED,

@@ -1,5 +1,5 @@
-import type { Asking } from '../store-client.ts'
-import { type AppleAnswer, type AppleDeps, askApple } from './app-store-api.ts'
+import type { FetchContext } from '../store-client.ts'
+import { type AppleAnswer, type AppleDeps, fetchFromApple } from './app-store-api.ts'
 import { notificationBody } from './signed-payload.ts'
 
 /** Times in ms. `onlyFailures`: those that did not reach the service. Apple tells only what it attempted to send, up to 180 days back (sandbox: 30). */
@@ -12,9 +12,9 @@ export async function appleNotificationHistory(
   deps: AppleDeps,
   { fromMs, toMs, onlyFailures }: AppleHistoryRange,
   token: string | null,
-  asking: Asking,
+  context: FetchContext,
 ): Promise<AppleAnswer<AppleHistoryPage>> {
-  return askApple(deps, asking, async api => {
+  return fetchFromApple(deps, context, async api => {
     const range = { startDate: fromMs, endDate: toMs, ...(onlyFailures && { onlyFailures }) }
     const { notificationHistory = [], hasMore, paginationToken } = await api.getNotificationHistory(token, range)
     const bodies = notificationHistory.flatMap(({ signedPayload }) =>

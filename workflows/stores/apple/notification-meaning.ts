@@ -1,7 +1,7 @@
 /**
  * What the type of a notification adds to the transaction and renewal info that it carries. recovered: the charge had failed before. upgrade: the
  * period ends the one before. switched: auto-renew. retry, graceOver, ended: the charge failed, also at the end of the grace period, or is given
- * up. refunded, refundReversed, revoked: of the transaction. askedForConsumption, refundDeclined: an event by itself.
+ * up. refunded, refundReversed, revoked: of the transaction. consumptionRequested, refundDeclined: an event by itself.
  */
 export type AppleAddition =
   | 'nothing'
@@ -14,7 +14,7 @@ export type AppleAddition =
   | 'refunded'
   | 'refundReversed'
   | 'revoked'
-  | 'askedForConsumption'
+  | 'consumptionRequested'
   | 'refundDeclined'
 
 /** `refresh`: the notification does not say enough by itself. `isOfLast`: the transaction is the last of its lineage, which renewal info is about. */
@@ -43,7 +43,7 @@ const MEANINGS = new Map<string, NotificationMeaning>([
   ['REFUND_REVERSED', meaning('refundReversed', ANY_TRANSACTION)],
   ['REVOKE', meaning('revoked', ANY_TRANSACTION)],
   ['REFUND_DECLINED', meaning('refundDeclined', ANY_TRANSACTION)],
-  ['CONSUMPTION_REQUEST', meaning('askedForConsumption', ANY_TRANSACTION)],
+  ['CONSUMPTION_REQUEST', meaning('consumptionRequested', ANY_TRANSACTION)],
   ['RENEWAL_EXTENDED', meaning('nothing')],
   ['RENEWAL_EXTENSION FAILURE', meaning('nothing', REFRESHED)],
   ['PRICE_INCREASE', meaning('nothing')],

@@ -56,7 +56,7 @@ function periodAdded({ meaning, subtype, signedDate, renewal }: Notified, transa
     case 'nothing':
     case 'switched':
     case 'ended':
-    case 'askedForConsumption':
+    case 'consumptionRequested':
     case 'refundDeclined':
       return retry
     default:
@@ -79,7 +79,7 @@ function renewalStatements(notified: Notified): RenewalStatement[] {
 }
 
 const EVENT_OF: Partial<Record<AppleAddition, string>> = {
-  askedForConsumption: 'refund_consumption',
+  consumptionRequested: 'refund_consumption',
   refundDeclined: 'refund_declined',
 }
 

@@ -1,5 +1,5 @@
-import type { Asking, StoreAnswer } from '../store-client.ts'
-import { type AppleDeps, askApple } from './app-store-api.ts'
+import type { FetchContext, StoreAnswer } from '../store-client.ts'
+import { type AppleDeps, fetchFromApple } from './app-store-api.ts'
 import { appleLineage } from './lineage-history.ts'
 import { appleSignaturesFor } from './signed-data.ts'
 
@@ -7,10 +7,10 @@ import { appleSignaturesFor } from './signed-data.ts'
 export const isAppleId = (id: string): boolean => /^\d{1,32}$/.test(id)
 
 /** Asks Apple for everything that it knows of a lineage. */
-export async function refreshAppleLineage(deps: AppleDeps, lineage: string, asking: Asking): Promise<StoreAnswer> {
+export async function refreshAppleLineage(deps: AppleDeps, lineage: string, context: FetchContext): Promise<StoreAnswer> {
   if (!isAppleId(lineage)) return { is: 'unknown' }
-  const { environment, settings } = asking
-  const answer = await askApple(deps, asking, (api, bundleId) =>
+  const { environment, settings } = context
+  const answer = await fetchFromApple(deps, context, (api, bundleId) =>
     appleLineage(api, appleSignaturesFor(deps.rules, settings, bundleId, environment), lineage),
   )
   if (answer.is !== 'answer') return answer

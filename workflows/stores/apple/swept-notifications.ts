@@ -1,16 +1,16 @@
-import type { Asking, Gate, StoreClient, Swept, SweptNotification } from '../store-client.ts'
+import type { FetchContext, Gate, StoreClient, Swept, SweptNotification } from '../store-client.ts'
 import type { AppleAnswer } from './app-store-api.ts'
 import type { AppleHistoryPage, AppleHistoryRange } from './notification-history.ts'
 
 type Client = Pick<StoreClient, 'admit'> & {
-  notificationHistory(range: AppleHistoryRange, token: string | null, asking: Asking): Promise<AppleAnswer<AppleHistoryPage>>
+  notificationHistory(range: AppleHistoryRange, token: string | null, context: FetchContext): Promise<AppleAnswer<AppleHistoryPage>>
 }
 
 /**
  * What Apple's history holds counts as a push would: only if its own signature holds, for the app and the environment. That of a single one may
  * be wrong; when none of a page holds, the fault is rather with the roots of this service, and the page is asked for again.
  */
-async function admitted(client: Client, bodies: readonly Uint8Array[], { settings, environment }: Asking): Promise<Swept> {
+async function admitted(client: Client, bodies: readonly Uint8Array[], { settings, environment }: FetchContext): Promise<Swept> {
   const notifications: SweptNotification[] = []
   let unauthorized = 0
   for (const body of bodies) {
@@ -28,14 +28,14 @@ async function admitted(client: Client, bodies: readonly Uint8Array[], { setting
 export async function* sweptNotifications(
   client: Client,
   { fromMs, toMs, isWhole }: { fromMs: number; toMs: number; isWhole: boolean },
-  asking: Asking,
+  context: FetchContext,
 ): AsyncGenerator<Swept, void, void> {
   const range = { fromMs, toMs, onlyFailures: !isWhole }
   let token: string | null = null
   do {
-    const page: AppleAnswer<AppleHistoryPage> = await client.notificationHistory(range, token, asking)
+    const page: AppleAnswer<AppleHistoryPage> = await client.notificationHistory(range, token, context)
     if (page.is !== 'answer') return yield page
-    const swept = await admitted(client, page.value.bodies, asking)
+    const swept = await admitted(client, page.value.bodies, context)
     yield swept
     if (swept.is !== 'swept') return
     token = page.value.next

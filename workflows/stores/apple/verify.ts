@@ -33,8 +33,8 @@ export async function verifyAppleNotification(rules: SignatureRules, { body }: A
     if (!id || !type) return { is: 'malformed', message: 'has no notificationUUID or no notificationType' }
     if (meaningOf(type, subtype) === null) return { is: 'ignored', type, isTest: type === TEST, environment }
     // Without a lineage the notification is recorded all the same: it is set aside visibly when it is read.
-    const lane = lineageIn(payload) ?? `notification:${id}`
-    return { is: 'accepted', notification: { id, type, subtype, environment, lane, statedAt: stated.signedDate } }
+    const queue = lineageIn(payload) ?? `notification:${id}`
+    return { is: 'accepted', notification: { id, type, subtype, environment, queue, statedAt: stated.signedDate } }
   } catch (error) {
     return refused(error)
   }

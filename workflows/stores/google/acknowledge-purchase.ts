@@ -3,7 +3,7 @@ import { ACKNOWLEDGE_WORKFLOW, endAcknowledgement, loadAcknowledgement } from '.
 import { openStore } from '../../../domain/purchases/stores/settings.ts'
 import type { Pool } from '../../../store/connect.ts'
 import type { Workflow } from '../../engine/workflow.ts'
-import { askUntilDone, type StoreAttempt } from '../ask-until-done.ts'
+import { repeatUntilDone, type StoreAttempt } from '../ask-until-done.ts'
 import { quotaOf } from '../quota.ts'
 import type { GooglePlay } from './client.ts'
 
@@ -21,7 +21,7 @@ export const acknowledgePurchase = (deps: AcknowledgeDeps): Workflow => ({
 
   async run(context) {
     const id = Number(context.subject)
-    const isDone = await askUntilDone(context, 'acknowledge', WAITS, ({ signal }) => acknowledge(deps, id, signal))
+    const isDone = await repeatUntilDone(context, 'acknowledge', WAITS, ({ signal }) => acknowledge(deps, id, signal))
     if (isDone) await context.transact('acknowledged', async tx => void (await endAcknowledgement(tx, id)))
   },
 

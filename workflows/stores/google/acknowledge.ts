@@ -1,7 +1,7 @@
-import type { Asking } from '../store-client.ts'
+import type { FetchContext } from '../store-client.ts'
 import type { OneTimeAnswer, SubscriptionAnswer } from './answers.ts'
-import { askPlay, FORBIDDEN, type NoAnswer, type PlayDeps, type PlayRequest } from './developer-api.ts'
-import { askOneTime } from './one-time.ts'
+import { FORBIDDEN, fetchFromPlay, type NoAnswer, type PlayDeps, type PlayRequest } from './developer-api.ts'
+import { fetchOneTime } from './one-time.ts'
 import { isBought, stateOf } from './state-statements.ts'
 
 /** done: acknowledged now, or before. notDue: not paid yet. */
@@ -30,16 +30,16 @@ function oneTimeDue({ acknowledgementState, productLineItem, purchaseStateContex
  * Acknowledges a purchase, which Google takes back after three days otherwise. Nothing is consumed: that is the app's. Repeating it does
  * nothing: the state is read first, which also tells what the token was given for.
  */
-export async function acknowledgePlay(deps: PlayDeps, token: string, asking: Asking): Promise<Acknowledged> {
+export async function acknowledgePlay(deps: PlayDeps, token: string, context: FetchContext): Promise<Acknowledged> {
   const path = `purchases/subscriptionsv2/tokens/${encodeURIComponent(token)}`
-  const subscription = await askPlay<SubscriptionAnswer>(deps, { method: 'GET', path }, asking)
-  const oneTime = subscription.is === 'unknown' ? await askOneTime(deps, token, asking) : null
-  const asked = oneTime ?? subscription
-  if (asked.is !== 'answer') return asked.is === 'forbidden' ? FORBIDDEN : asked
-  const due = oneTime ? oneTimeDue(asked.body as OneTimeAnswer, token) : subscriptionDue(asked.body as SubscriptionAnswer, token)
+  const subscription = await fetchFromPlay<SubscriptionAnswer>(deps, { method: 'GET', path }, context)
+  const oneTime = subscription.is === 'unknown' ? await fetchOneTime(deps, token, context) : null
+  const fetched = oneTime ?? subscription
+  if (fetched.is !== 'answer') return fetched.is === 'forbidden' ? FORBIDDEN : fetched
+  const due = oneTime ? oneTimeDue(fetched.body as OneTimeAnswer, token) : subscriptionDue(fetched.body as SubscriptionAnswer, token)
   if (due === null) return { is: 'done' }
   if (due === 'notDue') return { is: 'notDue' }
-  const answer = await askPlay<object>(deps, due, asking)
+  const answer = await fetchFromPlay<object>(deps, due, context)
   if (answer.is === 'answer') return { is: 'done' }
   return answer.is === 'forbidden' ? FORBIDDEN : answer
 }

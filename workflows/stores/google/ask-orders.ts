@@ -1,6 +1,6 @@
-import type { Asking } from '../store-client.ts'
+import type { FetchContext } from '../store-client.ts'
 import type { Order } from './answers.ts'
-import { askPlay, type NoAnswer, type PlayDeps } from './developer-api.ts'
+import { fetchFromPlay, type NoAnswer, type PlayDeps } from './developer-api.ts'
 
 /** Google takes 1,000 ids in one address; 300 keep it under 16 KiB, which is what servers commonly read. */
 const MOST_PER_CALL = 300
@@ -27,17 +27,17 @@ export const firstOrder = (order: string): string => order.replace(/\.\.\d+$/, '
 export const isRenewalOrder = (order: string): boolean => /\.\.\d+$/.test(order)
 
 /** Asks for orders, the last thousand of the list. Those that Google does not know are left out. */
-export async function askOrders(deps: PlayDeps, ids: string[], asking: Asking): Promise<OrdersAnswer> {
-  const asked = [...new Set(ids)].slice(-MOST_ORDERS)
+export async function fetchOrders(deps: PlayDeps, ids: string[], context: FetchContext): Promise<OrdersAnswer> {
+  const wanted = [...new Set(ids)].slice(-MOST_ORDERS)
   const open: string[][] = []
-  for (let at = 0; at < asked.length; at += MOST_PER_CALL) open.push(asked.slice(at, at + MOST_PER_CALL))
+  for (let at = 0; at < wanted.length; at += MOST_PER_CALL) open.push(wanted.slice(at, at + MOST_PER_CALL))
   const orders: Order[] = []
   let statedAt: number | null = null
   for (let calls = 0; calls < MOST_CALLS; calls++) {
     const batch = open.shift()
     if (!batch) break
     const query = new URLSearchParams(batch.map((id): [string, string] => ['orderIds', id]))
-    const answer = await askPlay<{ orders?: Order[] }>(deps, { method: 'GET', path: 'orders:batchGet', query }, asking)
+    const answer = await fetchFromPlay<{ orders?: Order[] }>(deps, { method: 'GET', path: 'orders:batchGet', query }, context)
     if (answer.is === 'answer') {
       orders.push(...(answer.body.orders ?? []))
       statedAt = Math.min(statedAt ?? answer.statedAt, answer.statedAt)

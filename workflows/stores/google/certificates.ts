@@ -36,8 +36,8 @@ function maxAgeMs(header: string | string[] | undefined): number {
 export function googleCertificates(outgoing: Outgoing, url: string, now: () => number) {
   let kept: { certificates: Certificates; at: number; until: number } | null = null
   let failedAt = Number.NEGATIVE_INFINITY
-  let unknownAskedAt = Number.NEGATIVE_INFINITY
-  let asking: Promise<void> | null = null
+  let unknownFetchedAt = Number.NEGATIVE_INFINITY
+  let fetching: Promise<void> | null = null
 
   async function fetchOnce(): Promise<void> {
     const response = await outgoing.request({ method: 'GET', url, limitMs: LIMIT_MS })
@@ -51,18 +51,18 @@ export function googleCertificates(outgoing: Outgoing, url: string, now: () => n
   }
 
   /** Requests that arrive together share one answer. */
-  function ask(): Promise<void> {
-    asking ??= fetchOnce().finally(() => {
-      asking = null
+  function fetchShared(): Promise<void> {
+    fetching ??= fetchOnce().finally(() => {
+      fetching = null
     })
-    return asking
+    return fetching
   }
 
   return async (kid: string): Promise<CertificatesFor> => {
-    if ((kept === null || kept.until <= now()) && now() - failedAt >= REST_MS) await ask()
-    if (kept && !Object.hasOwn(kept.certificates, kid) && now() - unknownAskedAt >= MINUTE_MS) {
-      unknownAskedAt = now()
-      await ask()
+    if ((kept === null || kept.until <= now()) && now() - failedAt >= REST_MS) await fetchShared()
+    if (kept && !Object.hasOwn(kept.certificates, kid) && now() - unknownFetchedAt >= MINUTE_MS) {
+      unknownFetchedAt = now()
+      await fetchShared()
     }
     if (!kept || now() - kept.at > DAY_MS) return { is: 'none' }
     return { is: 'certificates', certificates: kept.certificates }

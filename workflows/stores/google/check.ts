@@ -1,6 +1,6 @@
-import type { Asking, PermissionCheck } from '../store-client.ts'
+import type { FetchContext, PermissionCheck } from '../store-client.ts'
 import type { CertificatesFor } from './certificates.ts'
-import { type ApiAnswer, askPlay, type PlayDeps, type PlayRequest } from './developer-api.ts'
+import { type ApiAnswer, fetchFromPlay, type PlayDeps, type PlayRequest } from './developer-api.ts'
 
 const HOUR_MS = 3_600_000
 /** Nobody has these. */
@@ -67,10 +67,10 @@ function verdict({ permission, todo, mustExist }: Question, answer: ApiAnswer<ob
 export async function checkPlayApi(
   deps: PlayDeps,
   certificatesFor: (kid: string) => Promise<CertificatesFor>,
-  asking: Asking,
+  context: FetchContext,
 ): Promise<PermissionCheck[]> {
   const checks: PermissionCheck[] = []
-  for (const question of questions(deps.now())) checks.push(verdict(question, await askPlay<object>(deps, question.sent, asking)))
+  for (const question of questions(deps.now())) checks.push(verdict(question, await fetchFromPlay<object>(deps, question.sent, context)))
   const permission = 'certificates of push tokens'
   const certificates = await certificatesFor('')
   checks.push(

@@ -1,8 +1,8 @@
 import type { PeriodStatement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
-import type { Asking, ClaimAnswer, ClaimToConfirm } from '../store-client.ts'
-import { askOrders, firstOrder } from './ask-orders.ts'
+import type { ClaimAnswer, ClaimToConfirm, FetchContext } from '../store-client.ts'
+import { fetchOrders, firstOrder } from './ask-orders.ts'
 import { FORBIDDEN, type PlayDeps } from './developer-api.ts'
-import { askPurchase } from './refresh.ts'
+import { fetchPurchase } from './refresh.ts'
 
 type Claimed = { product: string | null; basePlan: string | null; order: string | null }
 
@@ -17,8 +17,8 @@ function isClaimed({ ids, reported }: PeriodStatement, { product, basePlan, orde
 }
 
 /** The token of an order. */
-async function tokenOf(deps: PlayDeps, order: string, asking: Asking): Promise<string | Exclude<ClaimAnswer, { is: 'reports' }>> {
-  const found = await askOrders(deps, [order], asking)
+async function tokenOf(deps: PlayDeps, order: string, context: FetchContext): Promise<string | Exclude<ClaimAnswer, { is: 'reports' }>> {
+  const found = await fetchOrders(deps, [order], context)
   if (found.is !== 'orders') return found.is === 'forbidden' ? FORBIDDEN : found
   return found.orders.find(({ orderId }) => orderId === order)?.purchaseToken ?? { is: 'unknown' }
 }
@@ -27,12 +27,12 @@ async function tokenOf(deps: PlayDeps, order: string, asking: Asking): Promise<s
  * Confirms a claimed purchase: Google knows the token, for this product, with this order. The latest such period is the claimed one. Where only
  * the order is named, it gives the token.
  */
-export async function confirmPlay(deps: PlayDeps, claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer> {
+export async function confirmPlay(deps: PlayDeps, claim: ClaimToConfirm, context: FetchContext): Promise<ClaimAnswer> {
   if (claim.platform !== 'play_store' || !('token' in claim)) throw new Error('not a claim of Google Play')
   if (claim.token === null && claim.order === null) throw new Error('a claim of Google Play names neither token nor order')
-  const token = claim.token ?? (await tokenOf(deps, claim.order!, asking))
+  const token = claim.token ?? (await tokenOf(deps, claim.order!, context))
   if (typeof token !== 'string') return token
-  const answer = await askPurchase(deps, token, asking)
+  const answer = await fetchPurchase(deps, token, context)
   if (answer.is !== 'reports') return answer
   const isForbidden = answer.reports.some(({ alerts = [] }) => alerts.includes('google_orders_forbidden'))
   const periods = answer.reports.flatMap(({ lineage, statements }) =>

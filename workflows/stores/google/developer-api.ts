@@ -2,7 +2,7 @@ import { type GoogleTokens, requestWithToken, serviceAccount } from '../../outgo
 import type { Outgoing, OutgoingResponse } from '../../outgoing/outgoing.ts'
 import { jsonObject, laterAfter } from '../http-answer.ts'
 import { overQuota } from '../quota.ts'
-import type { Asking, NoAnswer } from '../store-client.ts'
+import type { FetchContext, NoAnswer } from '../store-client.ts'
 import { storeTime } from '../store-time.ts'
 
 export type { NoAnswer } from '../store-client.ts'
@@ -41,10 +41,10 @@ const familyOf = (path: string) => (path.startsWith('orders') ? 'orders' : 'purc
 const USED_UP = new Set(['http_429', 'http_403'])
 
 /** One request to the Developer API about the project's app. */
-export async function askPlay<Body extends object>(
+export async function fetchFromPlay<Body extends object>(
   deps: PlayDeps,
   sent: PlayRequest,
-  { settings, signal, quota }: Pick<Asking, 'settings' | 'signal' | 'quota'>,
+  { settings, signal, quota }: Pick<FetchContext, 'settings' | 'signal' | 'quota'>,
 ): Promise<ApiAnswer<Body>> {
   const family = familyOf(sent.path)
   const waitMs = (await quota?.take(family)) ?? null
@@ -57,7 +57,7 @@ export async function askPlay<Body extends object>(
 async function request<Body extends object>(
   { outgoing, tokens, apiUrl, now }: PlayDeps,
   { method, path, query, body }: PlayRequest,
-  { settings, signal }: Pick<Asking, 'settings' | 'signal'>,
+  { settings, signal }: Pick<FetchContext, 'settings' | 'signal'>,
 ): Promise<ApiAnswer<Body>> {
   const packageName = settings.value('package_name')
   const account = serviceAccount(settings.value('service_account_key'))

@@ -100,7 +100,7 @@ export function decodeRecorded({ id, body }: RecordedNotification): PlayNotifica
   return decoded
 }
 
-export const orderLane = (order: string): string => `order:${order}`
+export const orderQueue = (order: string): string => `order:${order}`
 
 const named = (names: Record<number, string>, number: number): string => names[number] ?? String(number)
 
@@ -109,13 +109,13 @@ export function signedNotification({ id, at, content }: PlayNotification): Signe
   const common = { id, environment: null, statedAt: at, type: content.kind }
   switch (content.kind) {
     case 'subscription':
-      return { ...common, subtype: named(SUBSCRIPTION_TYPES, content.number), lane: content.token }
+      return { ...common, subtype: named(SUBSCRIPTION_TYPES, content.number), queue: content.token }
     case 'one_time_product':
-      return { ...common, subtype: named(ONE_TIME_TYPES, content.number), lane: content.token }
+      return { ...common, subtype: named(ONE_TIME_TYPES, content.number), queue: content.token }
     case 'voided_purchase':
-      return { ...common, subtype: null, lane: content.token }
+      return { ...common, subtype: null, queue: content.token }
     case 'pending_refund_review':
-      return { ...common, subtype: null, lane: orderLane(content.order) }
+      return { ...common, subtype: null, queue: orderQueue(content.order) }
     case 'test':
     case 'unknown':
       return null

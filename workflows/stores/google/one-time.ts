@@ -1,15 +1,15 @@
 import type { ReportedPeriod, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { countryOf, secondOf, stated } from '../said.ts'
-import type { Asking } from '../store-client.ts'
+import type { FetchContext } from '../store-client.ts'
 import type { OneTimeAnswer, Order, OrderLine } from './answers.ts'
-import { type ApiAnswer, askPlay, type PlayDeps } from './developer-api.ts'
+import { type ApiAnswer, fetchFromPlay, type PlayDeps } from './developer-api.ts'
 import { subjectOf } from './order-lines.ts'
 import { chargeOf, idsOf, proceedsOf } from './order-statements.ts'
 import { refundOfLine } from './refunds.ts'
 import { periodTime } from './values.ts'
 
-export const askOneTime = (deps: PlayDeps, token: string, asking: Asking): Promise<ApiAnswer<OneTimeAnswer>> =>
-  askPlay(deps, { method: 'GET', path: `purchases/productsv2/tokens/${encodeURIComponent(token)}` }, asking)
+export const fetchOneTime = (deps: PlayDeps, token: string, context: FetchContext): Promise<ApiAnswer<OneTimeAnswer>> =>
+  fetchFromPlay(deps, { method: 'GET', path: `purchases/productsv2/tokens/${encodeURIComponent(token)}` }, context)
 
 /** `order` null: the purchase has none; undefined: the project's service account may not read it, or Google has forgotten it. */
 export type OneTimeKnown = { token: string; answer: OneTimeAnswer; statedAt: number; order: Order | null | undefined; isForbidden: boolean }

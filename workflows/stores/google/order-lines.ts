@@ -8,8 +8,8 @@ export type ChargedLine = { order: Order & { orderId: string }; line: OrderLine 
 const COUNTED_NOT = ['PENDING', 'CANCELED']
 
 /** Orders in the order of their creation, without those that were never paid. */
-function ordersOf(orders: Order[], tokens: string[], asked: string) {
-  const isPaid = ({ orderId, state = '', purchaseToken = asked }: Order) =>
+function ordersOf(orders: Order[], tokens: string[], ownToken: string) {
+  const isPaid = ({ orderId, state = '', purchaseToken = ownToken }: Order) =>
     orderId !== undefined && !COUNTED_NOT.includes(state) && tokens.includes(purchaseToken)
   const by = ({ createTime, orderId }: Order) => `${new Date(Date.parse(createTime ?? '') || 0).toISOString()} ${orderId}`
   return (orders.filter(isPaid) as ChargedLine['order'][]).sort((a, b) => (by(a) < by(b) ? -1 : 1))
@@ -20,16 +20,16 @@ function ordersOf(orders: Order[], tokens: string[], asked: string) {
  * takes its place when the old one is neither charged nor owned any more. Orders do not change, so every refresh finds the same.
  */
 export function chargedLines(orders: Order[], chain: ChainLink[]): { lines: ChargedLine[]; main: string | null } {
-  const asked = chain[0]!.token
+  const ownToken = chain[0]!.token
   const lines: ChargedLine[] = []
   const addOns = new Set<string>()
   let main: string | null = null
   for (const order of ordersOf(
     orders,
     chain.map(({ token }) => token),
-    asked,
+    ownToken,
   )) {
-    const token = order.purchaseToken ?? asked
+    const token = order.purchaseToken ?? ownToken
     const charged = (order.lineItems ?? []).filter((line): line is ChargedLine['line'] => line.productId !== undefined)
     const owned = ownedLines(chain.find(link => link.token === token)!.answer).map(({ productId }) => productId)
     if (main === null || !(charged.some(({ productId }) => productId === main) || owned.includes(main)))

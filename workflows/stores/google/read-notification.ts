@@ -2,7 +2,7 @@ import type { ReportedPeriod, ReportedRenewal, Statement } from '../../../domain
 import type { Promised } from '../../../domain/purchases/store-inbox/checks.ts'
 import { secondOf } from '../said.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
-import { decodeRecorded, orderLane } from './notification.ts'
+import { decodeRecorded, orderQueue } from './notification.ts'
 
 const NO_IDS = { transaction: null, originalTransaction: null, token: null, order: null, subscription: null, storeType: null }
 
@@ -67,7 +67,7 @@ export function readPlayNotification(recorded: RecordedNotification): Notificati
       return read({}, content.token, content.order === null ? [] : [content.order])
     case 'pending_refund_review': {
       const notices = [{ slug: 'refund_consumption', id, at, subject: content.order }]
-      return read({ notices, accountId: content.account }, orderLane(content.order))
+      return read({ notices, accountId: content.account }, orderQueue(content.order))
     }
     case 'test':
     case 'unknown':

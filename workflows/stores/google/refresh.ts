@@ -1,11 +1,11 @@
 import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
-import type { Asking, StoreAnswer } from '../store-client.ts'
-import { askOrders, orderChain } from './ask-orders.ts'
+import type { FetchContext, StoreAnswer } from '../store-client.ts'
+import { fetchOrders, orderChain } from './ask-orders.ts'
 import { FORBIDDEN, type PlayDeps } from './developer-api.ts'
-import { orderLane } from './notification.ts'
-import { askOneTime, oneTimeReports } from './one-time.ts'
+import { orderQueue } from './notification.ts'
+import { fetchOneTime, oneTimeReports } from './one-time.ts'
 import { stateOf } from './state-statements.ts'
-import { askChain, type Chain, ownedLines } from './subscription-chain.ts'
+import { type Chain, fetchChain, ownedLines } from './subscription-chain.ts'
 import { subscriptionReports } from './subscription-reports.ts'
 
 const ONE_TIME_STATES = ['PURCHASED', 'CANCELLED', 'PENDING']
@@ -16,20 +16,20 @@ const environmentOf = (test: object | undefined): EnvironmentKind => (test === u
  * Everything that Google knows of the lineage of a token. A token does not tell what it was given for: it is asked for as a subscription first,
  * then as a one-time purchase.
  */
-export async function askPurchase(deps: PlayDeps, token: string, asking: Asking): Promise<StoreAnswer> {
-  const chain = await askChain(deps, token, asking)
-  if (chain.is === 'chain') return askedSubscription(deps, chain, asking)
-  return chain.is === 'unknown' ? askedOneTime(deps, token, asking) : chain
+export async function fetchPurchase(deps: PlayDeps, token: string, context: FetchContext): Promise<StoreAnswer> {
+  const chain = await fetchChain(deps, token, context)
+  if (chain.is === 'chain') return fetchedSubscription(deps, chain, context)
+  return chain.is === 'unknown' ? fetchedOneTime(deps, token, context) : chain
 }
 
-async function askedSubscription(deps: PlayDeps, chain: Chain & { is: 'chain' }, asking: Asking): Promise<StoreAnswer> {
+async function fetchedSubscription(deps: PlayDeps, chain: Chain & { is: 'chain' }, context: FetchContext): Promise<StoreAnswer> {
   const { links, names } = chain
   const { subscriptionState, testPurchase } = links[0]!.answer
   if (subscriptionState !== undefined && stateOf(subscriptionState) === null) deps.unknownWord?.('subscriptionState', subscriptionState)
   // The newest last: of too many, the oldest are not asked for.
   const lines = links.toReversed().flatMap(({ answer }) => ownedLines(answer))
-  const ids = [...lines.flatMap(line => orderChain(line.latestSuccessfulOrderId)), ...(asking.transactions ?? [])]
-  const found = await askOrders(deps, ids, asking)
+  const ids = [...lines.flatMap(line => orderChain(line.latestSuccessfulOrderId)), ...(context.transactions ?? [])]
+  const found = await fetchOrders(deps, ids, context)
   if (found.is !== 'orders' && found.is !== 'forbidden') return found
   const orders = found.is === 'orders' ? found.orders : null
   const ordersAt = found.is === 'orders' ? found.statedAt : null
@@ -37,14 +37,14 @@ async function askedSubscription(deps: PlayDeps, chain: Chain & { is: 'chain' },
   return { is: 'reports', environment: environmentOf(testPurchase), reports }
 }
 
-async function askedOneTime(deps: PlayDeps, token: string, asking: Asking): Promise<StoreAnswer> {
-  const answer = await askOneTime(deps, token, asking)
+async function fetchedOneTime(deps: PlayDeps, token: string, context: FetchContext): Promise<StoreAnswer> {
+  const answer = await fetchOneTime(deps, token, context)
   if (answer.is === 'forbidden') return FORBIDDEN
   if (answer.is !== 'answer') return answer
   const { orderId, testPurchaseContext, purchaseStateContext } = answer.body
   const word = purchaseStateContext?.purchaseState
   if (word !== undefined && !ONE_TIME_STATES.includes(word)) deps.unknownWord?.('purchaseState', word)
-  const found = await askOrders(deps, orderId === undefined ? [] : [orderId], asking)
+  const found = await fetchOrders(deps, orderId === undefined ? [] : [orderId], context)
   if (found.is !== 'orders' && found.is !== 'forbidden') return found
   const order = found.is === 'orders' && found.orders.find(one => one.orderId === orderId)
   const reports = oneTimeReports({
@@ -57,19 +57,19 @@ async function askedOneTime(deps: PlayDeps, token: string, asking: Asking): Prom
   return { is: 'reports', environment: environmentOf(testPurchaseContext), reports }
 }
 
-const ORDER_LANE = /^order:(.+)$/
+const ORDER_QUEUE = /^order:(.+)$/
 
 /** Asks for the lineages of a lane: a token, an order whose token is not known, or an add-on of a token. */
-export async function refreshLane(deps: PlayDeps, lane: string, asking: Asking): Promise<StoreAnswer> {
-  const order = ORDER_LANE.exec(lane)?.[1]
-  if (order === undefined) return askPurchase(deps, lane.split(':')[0]!, asking)
-  const found = await askOrders(deps, [order], asking)
+export async function refreshPlayQueue(deps: PlayDeps, queue: string, context: FetchContext): Promise<StoreAnswer> {
+  const order = ORDER_QUEUE.exec(queue)?.[1]
+  if (order === undefined) return fetchPurchase(deps, queue.split(':')[0]!, context)
+  const found = await fetchOrders(deps, [order], context)
   if (found.is !== 'orders') return found.is === 'forbidden' ? FORBIDDEN : found
   const token = found.orders.find(({ orderId }) => orderId === order)?.purchaseToken
   if (token === undefined) return { is: 'unknown' }
-  const answer = await askPurchase(deps, token, asking)
+  const answer = await fetchPurchase(deps, token, context)
   if (answer.is !== 'reports') return answer
   // Before the token was known, notifications were recorded under the order.
   const [first, ...others] = answer.reports
-  return { ...answer, reports: first ? [{ ...first, aliases: [...first.aliases, orderLane(order)] }, ...others] : [] }
+  return { ...answer, reports: first ? [{ ...first, aliases: [...first.aliases, orderQueue(order)] }, ...others] : [] }
 }

@@ -1,6 +1,6 @@
-import type { Asking } from '../store-client.ts'
+import type { FetchContext } from '../store-client.ts'
 import type { SubscriptionAnswer, SubscriptionLine } from './answers.ts'
-import { askPlay, FORBIDDEN, type NoAnswer, type PlayDeps } from './developer-api.ts'
+import { FORBIDDEN, fetchFromPlay, type NoAnswer, type PlayDeps } from './developer-api.ts'
 
 /** Purchases that follow one another by upgrades, top-ups and resubscriptions: more are not followed at once. */
 const MOST_LINKS = 8
@@ -21,13 +21,13 @@ const olderToken = ({ linkedPurchaseToken, outOfAppPurchaseContext }: Subscripti
   linkedPurchaseToken ?? outOfAppPurchaseContext?.expiredPurchaseToken
 
 /** Asks for a subscription and for the purchases that it continues. */
-export async function askChain(deps: PlayDeps, token: string, asking: Asking): Promise<Chain> {
+export async function fetchChain(deps: PlayDeps, token: string, context: FetchContext): Promise<Chain> {
   const links: ChainLink[] = []
   const names = [token]
   for (;;) {
     const next = names.at(-1)!
     const path = `purchases/subscriptionsv2/tokens/${encodeURIComponent(next)}`
-    const answer = await askPlay<SubscriptionAnswer>(deps, { method: 'GET', path }, asking)
+    const answer = await fetchFromPlay<SubscriptionAnswer>(deps, { method: 'GET', path }, context)
     if (answer.is === 'answer') {
       links.push({ token: next, answer: answer.body, statedAt: answer.statedAt })
       const older = olderToken(answer.body)

@@ -1,6 +1,6 @@
-import type { Asking, Swept, SweptNotification } from '../store-client.ts'
+import type { FetchContext, Swept, SweptNotification } from '../store-client.ts'
 import type { VoidedAnswer } from './answers.ts'
-import { askPlay, FORBIDDEN, type PlayDeps } from './developer-api.ts'
+import { FORBIDDEN, fetchFromPlay, type PlayDeps } from './developer-api.ts'
 import { decodePush, signedNotification } from './notification.ts'
 
 /** Google answers the last 30 days; an older time is an error. */
@@ -21,13 +21,13 @@ function swept({ purchaseToken, orderId, voidedTimeMillis, voidedQuantity }: Voi
 }
 
 /** For sweeps: purchases that Google saw taken back since a time in ms, at most 30 days ago, page by page, in the form of pushes. */
-export async function* voidedPurchases(deps: PlayDeps, sinceMs: number, asking: Asking): AsyncGenerator<Swept, void, void> {
-  const packageName = asking.settings.value('package_name') ?? ''
+export async function* voidedPurchases(deps: PlayDeps, sinceMs: number, context: FetchContext): AsyncGenerator<Swept, void, void> {
+  const packageName = context.settings.value('package_name') ?? ''
   const startTime = String(Math.max(sinceMs, deps.now() - REACH_MS + 60_000))
   const common = { type: '1', includeQuantityBasedPartialRefund: 'true', maxResults: PAGE }
   let query = new URLSearchParams({ ...common, startTime })
   for (;;) {
-    const answer = await askPlay<VoidedAnswer>(deps, { method: 'GET', path: 'purchases/voidedpurchases', query }, asking)
+    const answer = await fetchFromPlay<VoidedAnswer>(deps, { method: 'GET', path: 'purchases/voidedpurchases', query }, context)
     if (answer.is !== 'answer') return yield answer.is === 'forbidden' ? FORBIDDEN : answer
     const { voidedPurchases: voided = [], tokenPagination } = answer.body
     yield { is: 'swept', notifications: voided.flatMap(one => swept(one, packageName)) }

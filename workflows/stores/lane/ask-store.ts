@@ -1,7 +1,7 @@
 import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import { requireCredible } from '../../../domain/purchases/store-facts/credible.ts'
 import { inSequence } from '../../../domain/purchases/store-facts/statement.ts'
-import type { Lane } from '../../../domain/purchases/store-inbox/lanes.ts'
+import type { RefreshQueue } from '../../../domain/purchases/store-inbox/lanes.ts'
 import { nextQuestion } from '../../../domain/purchases/store-inbox/questions.ts'
 import type { OpenStore } from '../../../domain/purchases/stores/settings.ts'
 import type { Db } from '../../../store/connect.ts'
@@ -13,10 +13,10 @@ import type { StoreAnswer, StoreClient } from '../store-client.ts'
 const LIMIT_MS = 60_000
 
 /** Asks the store for everything that it knows of a lane, within the budget of the project. Throws `NotCredible` for an answer that is not. */
-export async function askStore(
+export async function fetchFromStore(
   db: Db,
   client: StoreClient,
-  { name, project, platform, environment }: Lane,
+  { name, project, platform, environment }: RefreshQueue,
   settings: OpenStore,
   transactions: readonly string[],
   ends: AbortSignal,
@@ -25,7 +25,7 @@ export async function askStore(
   const signal = AbortSignal.any([ends, late])
   // Notifications of Google do not tell the environment, and it has one address for both.
   const kind: EnvironmentKind = environment ?? 'production'
-  const quota = quotaOf(db, { project, platform, environment }, 'lane', signal)
+  const quota = quotaOf(db, { project, platform, environment }, 'refresh', signal)
   const question = await nextQuestion(db)
   try {
     const answer = await client.refresh(name, { settings, environment: kind, signal, transactions, quota })

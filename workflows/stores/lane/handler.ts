@@ -1,20 +1,20 @@
-import { STORE_LANE_DUE } from '../../../domain/purchases/store-inbox/lanes.ts'
+import { STORE_QUEUE_DUE } from '../../../domain/purchases/store-inbox/lanes.ts'
 import { jobLoss } from '../../engine/attempt.ts'
 import { NOWHERE } from '../../engine/crash-point.ts'
 import type { JobHandler } from '../../engine/handler.ts'
-import type { LaneCounts, LaneDeps } from './lane-deps.ts'
+import type { RefreshCounts, RefreshDeps } from './lane-deps.ts'
 import { takeTurn } from './turn.ts'
 
-const UNCOUNTED: LaneCounts = { refresh() {}, missed() {} }
+const UNCOUNTED: RefreshCounts = { refresh() {}, missed() {} }
 
 /** Works on the lanes of notifications, one turn at a time. */
-export const laneHandler = ({
+export const refreshHandler = ({
   at = NOWHERE,
   counts = UNCOUNTED,
   onSetAside = () => {},
   ...deps
-}: Pick<LaneDeps, 'pool' | 'secrets' | 'clients'> & Partial<LaneDeps>): JobHandler => ({
-  kind: STORE_LANE_DUE,
+}: Pick<RefreshDeps, 'pool' | 'secrets' | 'clients'> & Partial<RefreshDeps>): JobHandler => ({
+  kind: STORE_QUEUE_DUE,
   // A lane waits for a store for seconds at most; the lanes of a project whose store hangs take a quarter of what the others leave.
   concurrency: 64,
   share: 1 / 4,

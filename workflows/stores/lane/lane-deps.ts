@@ -8,7 +8,7 @@ import type { StoreClient } from '../store-client.ts'
 export type StoreClients = Readonly<Partial<Record<StorePlatform, StoreClient>>>
 
 /** Counts what stores answered, and the checks that found what no push had brought. */
-export type LaneCounts = { refresh(platform: StorePlatform, result: string): void; missed(platform: StorePlatform): void }
+export type RefreshCounts = { refresh(platform: StorePlatform, result: string): void; missed(platform: StorePlatform): void }
 
 /** A notification that is given up, with the reason in words. */
 export type GivenUpNotification = {
@@ -19,11 +19,11 @@ export type GivenUpNotification = {
   reason: string
 }
 
-export type LaneDeps = {
+export type RefreshDeps = {
   pool: Pool
   secrets: Secrets
   clients: StoreClients
-  counts: LaneCounts
+  counts: RefreshCounts
   /** Called once for each, when it is recorded. */
   onSetAside: (one: GivenUpNotification) => void
   at: AtCrashPoint

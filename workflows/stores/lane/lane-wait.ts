@@ -8,7 +8,7 @@ export const MOST_FAILING_SECONDS = 7 * 24 * 3600
  * Seconds until a store that has failed is asked again: full jitter, so that lanes that failed together do not come back together. `attempts`:
  * how many have failed before. `afterMs`: the store's own word. `random` in [0, 1).
  */
-export function laneWait(attempts: number, afterMs: number | null, random = Math.random()): number {
+export function refreshWait(attempts: number, afterMs: number | null, random = Math.random()): number {
   const most = Math.min(LONGEST_SECONDS, SHORTEST_SECONDS * 2 ** Math.min(attempts, 20))
   return Math.max(SHORTEST_SECONDS, most * random, (afterMs ?? 0) / 1000)
 }

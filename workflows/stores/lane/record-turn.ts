@@ -8,8 +8,8 @@ import type { StoreReport } from '../../../domain/purchases/store-facts/statemen
 import { endAlert, raiseAlerts, refusedCredentials } from '../../../domain/purchases/store-inbox/alerts.ts'
 import { type Expectation, isShown, type LastPeriod, nextCheckOf, nextExpected } from '../../../domain/purchases/store-inbox/checks.ts'
 import { lastPeriodIn } from '../../../domain/purchases/store-inbox/follow.ts'
-import { knownOfLane } from '../../../domain/purchases/store-inbox/known-of-lane.ts'
-import { endLaneTurn, type Lane, type LaneTurn } from '../../../domain/purchases/store-inbox/lanes.ts'
+import { knownOfQueue } from '../../../domain/purchases/store-inbox/known-of-lane.ts'
+import { endQueueTurn, type QueueTurn, type RefreshQueue } from '../../../domain/purchases/store-inbox/lanes.ts'
 import { type FailedRow, type FinishedRow, failRows, finishRows } from '../../../domain/purchases/store-inbox/pending.ts'
 import { subscriptionsInSteps } from '../../../domain/purchases/subscriptions/lineages.ts'
 import { hasUnheardEnd } from '../../../domain/purchases/subscriptions/waiting.ts'
@@ -17,16 +17,16 @@ import type { RecordedLineage } from '../../../domain/purchases/write-reports.ts
 import type { Tx } from '../../../store/connect.ts'
 import type { ReadRow } from './read-rows.ts'
 
-/** What a turn of a lane has found out. `environment` null: it is not known, and nothing is recorded. `isAsked`: the store has answered. `promises`: of its notifications. */
+/** What a turn of a lane has found out. `environment` null: it is not known, and nothing is recorded. `isFetched`: the store has answered. `promises`: of its notifications. */
 export type TurnResult = {
   environment: Environment | null
   reports: StoreReport[]
   isConnected: boolean
-  isAsked: boolean
+  isFetched: boolean
   promises: NonNullable<ReadRow['promise']>[]
   finished: FinishedRow[]
   failed: FailedRow[]
-  failure: LaneTurn['failure']
+  failure: QueueTurn['failure']
 }
 
 /** The store can be asked, and what is known of the lineage has a gap: the transaction was undone. */
@@ -44,10 +44,10 @@ const alertsOf = (recorded: readonly RecordedLineage[], reports: readonly StoreR
 ]
 
 /** The last period of each lineage that is recorded of the lane. */
-async function lastPeriods(tx: Tx, lane: Lane, recorded: readonly RecordedLineage[]): Promise<LastPeriod[]> {
+async function lastPeriods(tx: Tx, queue: RefreshQueue, recorded: readonly RecordedLineage[]): Promise<LastPeriod[]> {
   const found: LastPeriod[] = []
   for (const { lineage } of recorded) {
-    const period = await lastPeriodIn(tx, lineage, lane.name)
+    const period = await lastPeriodIn(tx, lineage, queue.name)
     if (period !== null) found.push(period)
   }
   return found
@@ -68,18 +68,18 @@ const earliest = (times: readonly (number | null)[]): number | null => {
 }
 
 /** When the store is to be asked next about what is recorded of the lane; ms. */
-function nextCheck(lane: Lane, periods: readonly LastPeriod[], isRecorded: boolean, isAsked: boolean): number | null {
-  if (!isRecorded) return isAsked || lane.nextCheckAt === null || lane.nextCheckAt <= lane.now ? null : lane.nextCheckAt
-  return earliest(periods.map(period => nextCheckOf(lane, period, isAsked ? lane.now : lane.askedAt, lane.now)))
+function nextCheck(queue: RefreshQueue, periods: readonly LastPeriod[], isRecorded: boolean, isFetched: boolean): number | null {
+  if (!isRecorded) return isFetched || queue.nextCheckAt === null || queue.nextCheckAt <= queue.now ? null : queue.nextCheckAt
+  return earliest(periods.map(period => nextCheckOf(queue, period, isFetched ? queue.now : queue.fetchedAt, queue.now)))
 }
 
 /** What the store has promised, now or before, and its answer does not show. Null: nothing, or it was asked for it often enough. */
-function expectationOf(lane: Lane, periods: readonly LastPeriod[], { promises, isAsked }: TurnResult): Expectation | null {
-  if (!isAsked) return lane.expectation
+function expectationOf(queue: RefreshQueue, periods: readonly LastPeriod[], { promises, isFetched }: TurnResult): Expectation | null {
+  if (!isFetched) return queue.expectation
   const newest = promises.reduce<(typeof promises)[number] | null>((found, one) => (found && found.at >= one.at ? found : one), null)
-  const expectation = newest ? { ...newest, since: lane.now } : lane.expectation
+  const expectation = newest ? { ...newest, since: queue.now } : queue.expectation
   if (expectation === null || periods.some(period => isShown(expectation, period))) return null
-  return nextExpected(expectation, lane.now) === null ? null : expectation
+  return nextExpected(expectation, queue.now) === null ? null : expectation
 }
 
 /**
@@ -90,35 +90,35 @@ function expectationOf(lane: Lane, periods: readonly LastPeriod[], { promises, i
 export async function recordTurn(
   tx: Tx,
   job: ClaimedJob,
-  lane: Lane,
+  queue: RefreshQueue,
   result: TurnResult,
   { mustBeComplete, isCheck }: { mustBeComplete: boolean; isCheck: boolean },
 ): Promise<{ hasMissed: boolean; setAside: FailedRow[] }> {
-  const { environment, reports, isConnected, isAsked, finished, failed, failure } = result
+  const { environment, reports, isConnected, isFetched, finished, failed, failure } = result
   let setAside: FailedRow[] = []
-  const { project, platform } = lane
-  const before = isCheck && environment !== null ? await knownOfLane(tx, environment, platform, lane.name) : null
+  const { project, platform } = queue
+  const before = isCheck && environment !== null ? await knownOfQueue(tx, environment, platform, queue.name) : null
   const end = async (recorded: readonly RecordedLineage[]) => {
-    if (mustBeComplete && (recorded.some(({ isComplete }) => !isComplete) || (await lacksEnd(tx, recorded, lane.now))))
+    if (mustBeComplete && (recorded.some(({ isComplete }) => !isComplete) || (await lacksEnd(tx, recorded, queue.now))))
       throw new NotComplete()
     await lockFence(tx, job)
     await finishRows(tx, finished)
     setAside = await failRows(tx, failed)
     for (const { lineage } of recorded) await requestConsumption(tx, environment!, lineage, reports)
-    if (isAsked) await endAlert(tx, refusedCredentials(project, platform, environment))
+    if (isFetched) await endAlert(tx, refusedCredentials(project, platform, environment))
     await raiseAlerts(
       tx,
       alertsOf(recorded, reports).map(one => ({ project, platform, environment, ...one })),
     )
     if (failure !== null) {
-      await endLaneTurn(tx, job, { nextCheckAt: lane.nextCheckAt ?? lane.now, isAsked, expectation: lane.expectation, failure })
+      await endQueueTurn(tx, job, { nextCheckAt: queue.nextCheckAt ?? queue.now, isFetched, expectation: queue.expectation, failure })
       return
     }
-    const periods = await lastPeriods(tx, lane, recorded)
-    const expectation = expectationOf(lane, periods, result)
-    const planned = nextCheck(lane, periods, recorded.length > 0, isAsked)
-    const nextCheckAt = earliest([planned, expectation && nextExpected(expectation, lane.now)])
-    await endLaneTurn(tx, job, { nextCheckAt, isAsked, expectation, failure })
+    const periods = await lastPeriods(tx, queue, recorded)
+    const expectation = expectationOf(queue, periods, result)
+    const planned = nextCheck(queue, periods, recorded.length > 0, isFetched)
+    const nextCheckAt = earliest([planned, expectation && nextExpected(expectation, queue.now)])
+    await endQueueTurn(tx, job, { nextCheckAt, isFetched, expectation, failure })
   }
   if (environment === null || reports.length === 0) {
     await end([])
@@ -127,7 +127,7 @@ export async function recordTurn(
   let after: string | null = null
   const beforeEmitting = async (recorded: readonly RecordedLineage[]) => {
     await end(recorded)
-    if (before !== null) after = await knownOfLane(tx, environment, platform, lane.name)
+    if (before !== null) after = await knownOfQueue(tx, environment, platform, queue.name)
   }
   await recordReports(tx, environment, reports, { isConnected, beforeEmitting })
   return { hasMissed: before !== after, setAside }

@@ -5,7 +5,7 @@ import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
 import type { StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import { raiseAlerts, refusedCredentials } from '../../../domain/purchases/store-inbox/alerts.ts'
 import { knownEnvironment } from '../../../domain/purchases/store-inbox/known-environment.ts'
-import { endLaneTurn, type Lane, loadLane, parkLane } from '../../../domain/purchases/store-inbox/lanes.ts'
+import { endQueueTurn, loadQueue, parkQueue, type RefreshQueue } from '../../../domain/purchases/store-inbox/lanes.ts'
 import { type FailedRow, failRows, type PendingRow, setAsidePending, takePending } from '../../../domain/purchases/store-inbox/pending.ts'
 import { type OpenStore, openStore } from '../../../domain/purchases/stores/settings.ts'
 import { classifyFailure } from '../../../store/failures.ts'
@@ -15,9 +15,9 @@ import type { Outcome, Signals } from '../../engine/handler.ts'
 import { messageOf } from '../../engine/policy.ts'
 import { OVER_QUOTA } from '../quota.ts'
 import type { StoreAnswer, StoreClient } from '../store-client.ts'
-import { askStore } from './ask-store.ts'
-import type { LaneDeps } from './lane-deps.ts'
-import { laneWait, MOST_FAILING_SECONDS } from './lane-wait.ts'
+import { fetchFromStore } from './ask-store.ts'
+import type { RefreshDeps } from './lane-deps.ts'
+import { MOST_FAILING_SECONDS, refreshWait } from './lane-wait.ts'
 import { type ReadRow, type ReadRows, readNotifications } from './read-rows.ts'
 import { NotComplete, recordTurn, type TurnResult } from './record-turn.ts'
 
@@ -31,33 +31,41 @@ const SUCCEEDED: Outcome = { is: 'succeeded' }
 const NOTHING_KNOWN: OpenStore = { project: 0, enabled: false, value: () => null, isConnected: () => false }
 
 /** What a turn works with. */
-type Turn = { job: ClaimedJob; lane: Lane; store: OpenStore; client: StoreClient; rows: PendingRow[]; read: ReadRows; signals: Signals }
+type Turn = {
+  job: ClaimedJob
+  queue: RefreshQueue
+  store: OpenStore
+  client: StoreClient
+  rows: PendingRow[]
+  read: ReadRows
+  signals: Signals
+}
 
 /** One turn of a lane: reads what is pending, asks the store if that is needed, and records all of it in one transaction. */
-export async function takeTurn(job: ClaimedJob, signals: Signals, deps: LaneDeps): Promise<Outcome> {
+export async function takeTurn(job: ClaimedJob, signals: Signals, deps: RefreshDeps): Promise<Outcome> {
   const { pool, secrets, clients, at } = deps
-  const lane = await loadLane(pool, job.id)
-  if (lane === null) {
+  const queue = await loadQueue(pool, job.id)
+  if (queue === null) {
     await deleteClaimedJob(pool, job)
     return SUCCEEDED
   }
-  const client = clients[lane.platform]
+  const client = clients[queue.platform]
   if (!client) return park(deps, job, UNKNOWN_STORE_MS, 'not_available')
-  const rows = await takePending(pool, lane.id, MOST_ROWS)
-  const store = (await openStore(pool, secrets, lane.project, lane.platform)) ?? NOTHING_KNOWN
+  const rows = await takePending(pool, queue.id, MOST_ROWS)
+  const store = (await openStore(pool, secrets, queue.project, queue.platform)) ?? NOTHING_KNOWN
   const read = await readNotifications(client, rows, store)
-  at('lane-read')
-  const turn: Turn = { job, lane, store, client, rows, read, signals }
-  const isDue = lane.nextCheckAt !== null && lane.nextCheckAt <= lane.now
+  at('queue-read')
+  const turn: Turn = { job, queue, store, client, rows, read, signals }
+  const isDue = queue.nextCheckAt !== null && queue.nextCheckAt <= queue.now
   if (isDue || read.read.some(({ refresh }) => refresh)) return withAnswer(turn, deps)
   return apply(turn, await ownResult(turn, deps), deps, store.isConnected(kindOf(turn)))
 }
 
 /** What the environment of the turn is taken for until something has told it. */
-const kindOf = ({ lane, read }: Turn): EnvironmentKind =>
-  lane.environment ?? read.read.find(row => row.environment)?.environment ?? 'production'
+const kindOf = ({ queue, read }: Turn): EnvironmentKind =>
+  queue.environment ?? read.read.find(row => row.environment)?.environment ?? 'production'
 
-const NO_RESULT = { reports: [], promises: [], finished: [], failure: null, isAsked: false }
+const NO_RESULT = { reports: [], promises: [], finished: [], failure: null, isFetched: false }
 
 /** Rows of another environment than the one that is known must not reach it. */
 function ofKind(rows: readonly ReadRow[], kind: EnvironmentKind) {
@@ -72,9 +80,9 @@ function ofKind(rows: readonly ReadRow[], kind: EnvironmentKind) {
 const promisesOf = (rows: readonly ReadRow[]) => rows.flatMap(({ promise }) => promise ?? [])
 
 /** The result of a turn with what the notifications say by themselves, and with what the store adds to it. */
-async function result(turn: Turn, deps: LaneDeps, kind: EnvironmentKind, added: StoreReport[]): Promise<TurnResult> {
-  const { lane, read, store } = turn
-  const environment = await environmentOf(deps.pool, lane.project, kind)
+async function result(turn: Turn, deps: RefreshDeps, kind: EnvironmentKind, added: StoreReport[]): Promise<TurnResult> {
+  const { queue, read, store } = turn
+  const environment = await environmentOf(deps.pool, queue.project, kind)
   const { own, foreign } = ofKind(read.read, kind)
   return {
     ...NO_RESULT,
@@ -90,13 +98,13 @@ async function result(turn: Turn, deps: LaneDeps, kind: EnvironmentKind, added: 
   }
 }
 
-const ownResult = (turn: Turn, deps: LaneDeps): Promise<TurnResult> => result(turn, deps, kindOf(turn), [])
+const ownResult = (turn: Turn, deps: RefreshDeps): Promise<TurnResult> => result(turn, deps, kindOf(turn), [])
 
 /** Apple's notifications say everything themselves: access must not wait for an answer. The others only say that something has happened. */
-const isSelfSufficient = ({ lane }: Turn) => lane.platform === 'apple'
+const isSelfSufficient = ({ queue }: Turn) => queue.platform === 'apple'
 
-async function withAnswer(turn: Turn, deps: LaneDeps): Promise<Outcome> {
-  const { lane, client, store, read, rows, signals } = turn
+async function withAnswer(turn: Turn, deps: RefreshDeps): Promise<Outcome> {
+  const { queue, client, store, read, rows, signals } = turn
   const kind = kindOf(turn)
   if (!store.isConnected(kind)) {
     if (rows.length === 0 || isSelfSufficient(turn)) return apply(turn, await ownResult(turn, deps), deps, false)
@@ -104,28 +112,28 @@ async function withAnswer(turn: Turn, deps: LaneDeps): Promise<Outcome> {
   }
   if (signals.stopping.aborted) return { is: 'interrupted' }
   // The answers of these stores have the time of whole seconds: two of the same second could not be told apart.
-  const sinceAnswer = lane.now - (lane.askedAt ?? Number.NEGATIVE_INFINITY)
+  const sinceAnswer = queue.now - (queue.fetchedAt ?? Number.NEGATIVE_INFINITY)
   if (!isSelfSufficient(turn) && sinceAnswer < APART_MS) return park(deps, turn.job, APART_MS - sinceAnswer, 'asked_just_now')
   const ends = AbortSignal.any([signals.lease, signals.halt])
   let answer: StoreAnswer
   try {
-    answer = await askStore(deps.pool, client, lane, store, read.transactions, ends)
+    answer = await fetchFromStore(deps.pool, client, queue, store, read.transactions, ends)
   } catch (error) {
     if (ends.aborted || classifyFailure(error) !== 'other') throw error
     // What the notifications say by themselves is credible: the answer must not keep it.
     if (error instanceof NotCredible && isSelfSufficient(turn)) return failing(turn, deps, notCredible(error), null)
     return poisoned(turn, deps, error)
   }
-  deps.counts.refresh(lane.platform, answer.is === 'later' && answer.why === OVER_QUOTA ? OVER_QUOTA : answer.is)
-  deps.at('lane-asked')
+  deps.counts.refresh(queue.platform, answer.is === 'later' && answer.why === OVER_QUOTA ? OVER_QUOTA : answer.is)
+  deps.at('store-fetched')
   return answered(turn, deps, answer)
 }
 
-async function answered(turn: Turn, deps: LaneDeps, answer: StoreAnswer): Promise<Outcome> {
+async function answered(turn: Turn, deps: RefreshDeps, answer: StoreAnswer): Promise<Outcome> {
   switch (answer.is) {
     case 'reports': {
       const found = await result(turn, deps, answer.environment, answer.reports)
-      return apply(turn, { ...found, isAsked: true }, deps, false)
+      return apply(turn, { ...found, isFetched: true }, deps, false)
     }
     case 'unknown':
     case 'gone':
@@ -134,7 +142,7 @@ async function answered(turn: Turn, deps: LaneDeps, answer: StoreAnswer): Promis
       if (answer.why === OVER_QUOTA) return overQuota(turn, deps, answer.afterMs ?? 1_000)
       return failing(turn, deps, answer.why, answer.afterMs)
     case 'refused':
-      await raiseAlerts(deps.pool, [refusedCredentials(turn.lane.project, turn.lane.platform, await ownEnvironment(turn, deps))])
+      await raiseAlerts(deps.pool, [refusedCredentials(turn.queue.project, turn.queue.platform, await ownEnvironment(turn, deps))])
       return failing(turn, deps, answer.why, null)
     default:
       return answer satisfies never
@@ -142,19 +150,24 @@ async function answered(turn: Turn, deps: LaneDeps, answer: StoreAnswer): Promis
 }
 
 /** The store knows nothing of it, or nothing any more: what is known stays, and what the notifications say of it counts. */
-async function unanswerable(turn: Turn, deps: LaneDeps): Promise<Outcome> {
-  const { lane, read } = turn
-  const isAsked = true
-  if (isSelfSufficient(turn)) return apply(turn, { ...(await ownResult(turn, deps)), isAsked }, deps, false)
-  const known = await knownEnvironment(deps.pool, lane)
-  if (known) return apply(turn, { ...(await result(turn, deps, known, [])), isAsked }, deps, false)
+async function unanswerable(turn: Turn, deps: RefreshDeps): Promise<Outcome> {
+  const { queue, read } = turn
+  const isFetched = true
+  if (isSelfSufficient(turn)) return apply(turn, { ...(await ownResult(turn, deps)), isFetched }, deps, false)
+  const known = await knownEnvironment(deps.pool, queue)
+  if (known) return apply(turn, { ...(await result(turn, deps, known, [])), isFetched }, deps, false)
   const finished = [...read.read, ...read.ignored].map(({ id }) => ({ id, state: 'ignored' as const, environment: null }))
   // A purchase that was made just now may be unknown for a moment.
   const promises = promisesOf(read.read)
-  return apply(turn, { ...NO_RESULT, environment: null, isConnected: true, isAsked, promises, finished, failed: read.failed }, deps, false)
+  return apply(
+    turn,
+    { ...NO_RESULT, environment: null, isConnected: true, isFetched, promises, finished, failed: read.failed },
+    deps,
+    false,
+  )
 }
 
-async function overQuota(turn: Turn, deps: LaneDeps, afterMs: number): Promise<Outcome> {
+async function overQuota(turn: Turn, deps: RefreshDeps, afterMs: number): Promise<Outcome> {
   // What is signed by Apple must not wait for a budget either: the question itself comes later.
   if (isSelfSufficient(turn) && turn.read.read.length > 0) {
     const failure = { reason: OVER_QUOTA, afterSeconds: Math.max(1, afterMs / 1000) }
@@ -163,13 +176,13 @@ async function overQuota(turn: Turn, deps: LaneDeps, afterMs: number): Promise<O
   return park(deps, turn.job, afterMs, OVER_QUOTA)
 }
 
-const ownEnvironment = ({ lane }: Turn, { pool }: LaneDeps) =>
-  lane.environment === null ? null : environmentOf(pool, lane.project, lane.environment)
+const ownEnvironment = ({ queue }: Turn, { pool }: RefreshDeps) =>
+  queue.environment === null ? null : environmentOf(pool, queue.project, queue.environment)
 
-async function failing(turn: Turn, deps: LaneDeps, why: string, afterMs: number | null): Promise<Outcome> {
-  const { lane, read } = turn
-  if ((lane.failingForSeconds ?? 0) > MOST_FAILING_SECONDS) return giveUp(turn, deps, why)
-  const failure = { reason: why, afterSeconds: laneWait(lane.attempts, afterMs) }
+async function failing(turn: Turn, deps: RefreshDeps, why: string, afterMs: number | null): Promise<Outcome> {
+  const { queue, read } = turn
+  if ((queue.failingForSeconds ?? 0) > MOST_FAILING_SECONDS) return giveUp(turn, deps, why)
+  const failure = { reason: why, afterSeconds: refreshWait(queue.attempts, afterMs) }
   const kept = isSelfSufficient(turn)
     ? await ownResult(turn, deps)
     : { ...NO_RESULT, environment: null, isConnected: true, failed: read.failed }
@@ -177,48 +190,48 @@ async function failing(turn: Turn, deps: LaneDeps, why: string, afterMs: number 
 }
 
 /** The store has not answered for a week. */
-async function giveUp({ job, lane }: Turn, deps: LaneDeps, why: string): Promise<Outcome> {
+async function giveUp({ job, queue }: Turn, deps: RefreshDeps, why: string): Promise<Outcome> {
   const reason = `the store gave no answer for 7 days: ${why}`
   const setAside = await transaction(deps.pool, async tx => {
     await lockFence(tx, job)
-    const rows = await setAsidePending(tx, lane.id, reason)
-    await endLaneTurn(tx, job, { nextCheckAt: null, expectation: null, failure: null })
+    const rows = await setAsidePending(tx, queue.id, reason)
+    await endQueueTurn(tx, job, { nextCheckAt: null, expectation: null, failure: null })
     return rows
   })
-  reportSetAside(lane, deps, setAside)
+  reportSetAside(queue, deps, setAside)
   return { is: 'failed', why: reason }
 }
 
-async function park({ pool }: Pick<LaneDeps, 'pool'>, job: ClaimedJob, afterMs: number, why: string): Promise<Outcome> {
+async function park({ pool }: Pick<RefreshDeps, 'pool'>, job: ClaimedJob, afterMs: number, why: string): Promise<Outcome> {
   await transaction(pool, async tx => {
     await lockFence(tx, job)
-    await parkLane(tx, job, afterMs)
+    await parkQueue(tx, job, afterMs)
   })
   return { is: 'suspended', why, isRetry: false }
 }
 
 /** Records the turn. `mustBeComplete`: if periods are missing, the store is asked first. */
-async function apply(turn: Turn, found: TurnResult, deps: LaneDeps, mustBeComplete: boolean): Promise<Outcome> {
-  const { job, lane } = turn
+async function apply(turn: Turn, found: TurnResult, deps: RefreshDeps, mustBeComplete: boolean): Promise<Outcome> {
+  const { job, queue } = turn
   const { pool, counts, at } = deps
-  const isCheck = found.isAsked && turn.rows.length === 0
+  const isCheck = found.isFetched && turn.rows.length === 0
   let recorded: Awaited<ReturnType<typeof recordTurn>>
   try {
-    recorded = await transaction(pool, tx => recordTurn(tx, job, lane, found, { mustBeComplete, isCheck }), isReportConflict)
+    recorded = await transaction(pool, tx => recordTurn(tx, job, queue, found, { mustBeComplete, isCheck }), isReportConflict)
   } catch (error) {
     if (error instanceof NotComplete) return withAnswer(turn, deps)
     if (jobLoss(error, turn.signals) || classifyFailure(error) !== 'other') throw error
     return poisoned(turn, deps, error)
   }
-  if (recorded.hasMissed) counts.missed(lane.platform)
-  reportSetAside(lane, deps, recorded.setAside)
-  at('lane-recorded')
+  if (recorded.hasMissed) counts.missed(queue.platform)
+  reportSetAside(queue, deps, recorded.setAside)
+  at('turn-recorded')
   const [failed] = found.failed
   if (failed) return { is: 'suspended', why: `a notification could not be read: ${failed.reason}`, isRetry: true }
   return found.failure === null ? SUCCEEDED : { is: 'suspended', why: found.failure.reason, isRetry: found.failure.reason !== OVER_QUOTA }
 }
 
-function reportSetAside({ project, platform: store, environment }: Lane, { onSetAside }: LaneDeps, rows: FailedRow[]): void {
+function reportSetAside({ project, platform: store, environment }: RefreshQueue, { onSetAside }: RefreshDeps, rows: FailedRow[]): void {
   for (const { id, reason } of rows) onSetAside({ project, store, environment, notification: id, reason })
 }
 
@@ -228,19 +241,19 @@ const notCredible = ({ message }: NotCredible) => `the answer of the store is no
  * What was read cannot be recorded: each of the notifications is tried alone from now on, so that the one at fault does not keep the others. After an
  * answer that is not credible they are set aside at once.
  */
-async function poisoned({ job, lane, rows }: Turn, deps: LaneDeps, error: unknown): Promise<Outcome> {
+async function poisoned({ job, queue, rows }: Turn, deps: RefreshDeps, error: unknown): Promise<Outcome> {
   const isFinal = error instanceof NotCredible
   const reason = isFinal ? notCredible(error) : messageOf(error, 'recording what the store says')
-  const failure = rows.length > 0 ? null : { reason, afterSeconds: laneWait(lane.attempts, null) }
+  const failure = rows.length > 0 ? null : { reason, afterSeconds: refreshWait(queue.attempts, null) }
   const setAside = await transaction(deps.pool, async tx => {
     await lockFence(tx, job)
     const failed = await failRows(
       tx,
       rows.map(({ id }) => ({ id, reason, isFinal })),
     )
-    await endLaneTurn(tx, job, { nextCheckAt: lane.nextCheckAt, expectation: lane.expectation, failure })
+    await endQueueTurn(tx, job, { nextCheckAt: queue.nextCheckAt, expectation: queue.expectation, failure })
     return failed
   })
-  reportSetAside(lane, deps, setAside)
+  reportSetAside(queue, deps, setAside)
   return { is: 'suspended', why: `a notification could not be recorded: ${reason}`, isRetry: true }
 }

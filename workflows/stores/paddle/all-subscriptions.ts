@@ -1,37 +1,37 @@
-import type { Asking } from '../store-client.ts'
+import type { FetchContext } from '../store-client.ts'
 import type { PaddleSubscription } from './answers.ts'
-import { askPaddlePage, type PaddleDeps } from './paddle-api.ts'
+import { fetchPaddlePage, type PaddleDeps } from './paddle-api.ts'
 
 const A_PAGE = '200'
 
-/** `lanes`: to be refreshed. `next`: where to go on; null: at the end. */
-type SubscriptionLanes = { lanes: string[]; next: string | null }
+/** `queues`: to be refreshed. `next`: where to go on; null: at the end. */
+type SubscriptionQueues = { queues: string[]; next: string | null }
 
 /** `changedSinceMs`: only those that have changed since; null: all. `after`: where an earlier run has stopped. */
 export type PaddleSubscriptionRange = { changedSinceMs: number | null; after: string | null }
 export type PaddleSubscriptionPage =
-  | ({ is: 'lanes' } & SubscriptionLanes)
-  | Exclude<Awaited<ReturnType<typeof askPaddlePage>>, { is: 'answer' }>
+  | ({ is: 'queues' } & SubscriptionQueues)
+  | Exclude<Awaited<ReturnType<typeof fetchPaddlePage>>, { is: 'answer' }>
 
 /** For backfill: all subscriptions of the account, a page at a time. Ends after the first answer that is none. */
 export async function* paddleSubscriptions(
   deps: PaddleDeps,
   { changedSinceMs, after }: PaddleSubscriptionRange,
-  asking: Asking,
+  context: FetchContext,
 ): AsyncGenerator<PaddleSubscriptionPage> {
   for (let next = after; ; ) {
     const query = { order_by: 'id[ASC]', per_page: A_PAGE, ...(next !== null && { after: next }) }
-    const answer = await askPaddlePage<PaddleSubscription>(deps, '/subscriptions', query, asking)
+    const answer = await fetchPaddlePage<PaddleSubscription>(deps, '/subscriptions', query, context)
     if (answer.is !== 'answer') return yield answer
     const { entities, hasMore } = answer.value
-    const lanes = entities
+    const queues = entities
       .filter(({ updated_at }) => changedSinceMs === null || !(Date.parse(updated_at ?? '') < changedSinceMs))
       .map(({ id }) => id)
     const before: string | null = next
     next = hasMore ? entities.at(-1)!.id : null
     // A list that does not go on would never end.
     if (next !== null && next === before) return yield { is: 'later', why: 'answer_unreadable', afterMs: null }
-    yield { is: 'lanes', lanes, next }
+    yield { is: 'queues', queues, next }
     if (next === null) return
   }
 }

@@ -1,5 +1,5 @@
-import type { Asking, PermissionCheck } from '../store-client.ts'
-import { askPaddlePage, type PaddleDeps } from './paddle-api.ts'
+import type { FetchContext, PermissionCheck } from '../store-client.ts'
+import { fetchPaddlePage, type PaddleDeps } from './paddle-api.ts'
 
 const READ = (what: string) => `give the API key of this account the permission "${what}", read`
 const LATER = 'Paddle gave no answer: try again, and see whether this machine reaches the address'
@@ -12,11 +12,11 @@ const LISTS = [
 ]
 
 /** Asks for one of each that is read: how Paddle refuses tells which permission the key lacks. */
-export async function checkPaddleApi(deps: PaddleDeps, asking: Asking): Promise<PermissionCheck[]> {
+export async function checkPaddleApi(deps: PaddleDeps, context: FetchContext): Promise<PermissionCheck[]> {
   const checks: PermissionCheck[] = []
   for (const { permission: of, path, todo } of LISTS) {
-    const permission = `API of ${asking.environment}, ${of}`
-    const answer = await askPaddlePage(deps, path, { per_page: '1' }, asking)
+    const permission = `API of ${context.environment}, ${of}`
+    const answer = await fetchPaddlePage(deps, path, { per_page: '1' }, context)
     if (answer.is === 'answer') checks.push({ is: 'granted', permission })
     else if (answer.is === 'refused') checks.push({ is: 'refused', permission, why: answer.why, todo })
     else checks.push({ is: 'no_answer', permission, why: answer.is === 'later' ? answer.why : answer.is, todo: LATER })

@@ -1,8 +1,8 @@
 import type { PeriodStatement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
-import type { Asking, ClaimAnswer, ClaimToConfirm, StoreAnswer } from '../store-client.ts'
+import type { ClaimAnswer, ClaimToConfirm, FetchContext, StoreAnswer } from '../store-client.ts'
 import { UnknownCurrency } from './money.ts'
 import { isPaddleId, type PaddleDeps } from './paddle-api.ts'
-import { askPaddleSubscription, askPaddleTransaction } from './refresh.ts'
+import { fetchPaddleSubscription, fetchPaddleTransaction } from './refresh.ts'
 
 /** `isSubscription` null: the claim only points to a transaction or a subscription; what it is, Paddle says. */
 type Claimed = { product: string | null; transaction: string | null; subscription: string | null; isSubscription: boolean | null }
@@ -18,14 +18,14 @@ const isClaimed = ({ ids, reported }: PeriodStatement, { product, transaction, s
   (isSubscription === null || (ids.subscription === subscription && reported.isSubscription === isSubscription))
 
 /** Null: an id that Paddle does not make. */
-function ask(deps: PaddleDeps, { transaction, subscription }: Claimed, asking: Asking): Promise<StoreAnswer> | null {
+function fetchClaimed(deps: PaddleDeps, { transaction, subscription }: Claimed, context: FetchContext): Promise<StoreAnswer> | null {
   if (transaction !== null && !isPaddleId(transaction, 'txn')) return null
-  if (subscription !== null) return isPaddleId(subscription, 'sub') ? askPaddleSubscription(deps, subscription, asking) : null
-  return transaction === null ? null : askPaddleTransaction(deps, transaction, asking)
+  if (subscription !== null) return isPaddleId(subscription, 'sub') ? fetchPaddleSubscription(deps, subscription, context) : null
+  return transaction === null ? null : fetchPaddleTransaction(deps, transaction, context)
 }
 
-async function confirmClaimed(deps: PaddleDeps, claimed: Claimed, asking: Asking): Promise<ClaimAnswer> {
-  const answer = (await ask(deps, claimed, asking)) ?? { is: 'unknown' as const }
+async function confirmClaimed(deps: PaddleDeps, claimed: Claimed, context: FetchContext): Promise<ClaimAnswer> {
+  const answer = (await fetchClaimed(deps, claimed, context)) ?? { is: 'unknown' as const }
   if (answer.is !== 'reports') return answer
   for (const { lineage, statements } of answer.reports) {
     const found = statements.filter(isPeriod).find(statement => isClaimed(statement, claimed))
@@ -35,11 +35,11 @@ async function confirmClaimed(deps: PaddleDeps, claimed: Claimed, asking: Asking
 }
 
 /** Confirms a claimed purchase: Paddle knows the transaction as paid, of this subscription or of none, with an item of the product. */
-export async function confirmPaddleClaim(deps: PaddleDeps, claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer> {
+export async function confirmPaddleClaim(deps: PaddleDeps, claim: ClaimToConfirm, context: FetchContext): Promise<ClaimAnswer> {
   if (claim.platform !== 'paddle' || !('transaction' in claim)) throw new Error('not a claim of Paddle')
   const { product, transaction, subscription, isSubscription } = claim
   try {
-    return await confirmClaimed(deps, { product, transaction, subscription, isSubscription }, asking)
+    return await confirmClaimed(deps, { product, transaction, subscription, isSubscription }, context)
   } catch (error) {
     if (error instanceof UnknownCurrency) return { is: 'later', why: 'currency_unknown', afterMs: null }
     throw error

@@ -43,7 +43,7 @@ export function decodePaddleEvent(body: Uint8Array): PaddleEvent | string {
 }
 
 /** The subscription, else the transaction that an event is about; null: it names none. */
-export function laneOfEvent({ event_type, data }: PaddleEvent): string | null {
+export function queueOfEvent({ event_type, data }: PaddleEvent): string | null {
   switch (event_type.split('.')[0]) {
     case 'subscription':
       return text(data.id)
@@ -63,6 +63,6 @@ export function laneOfEvent({ event_type, data }: PaddleEvent): string | null {
 export function signedPaddleEvent(event: PaddleEvent, environment: SignedNotification['environment']): SignedNotification | null {
   const { event_id: id, event_type: type, occurred_at } = event
   if (!PADDLE_EVENT_TYPES.includes(type)) return null
-  const lane = laneOfEvent(event) ?? `event:${id}`
-  return { id, type, subtype: null, environment, lane, statedAt: Date.parse(occurred_at) }
+  const queue = queueOfEvent(event) ?? `event:${id}`
+  return { id, type, subtype: null, environment, queue, statedAt: Date.parse(occurred_at) }
 }

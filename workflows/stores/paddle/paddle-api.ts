@@ -3,7 +3,7 @@ import { storeKeys } from '../../../domain/purchases/stores/config.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import { jsonObject, laterAfter } from '../http-answer.ts'
 import { overQuota } from '../quota.ts'
-import type { Asking, NoAnswer } from '../store-client.ts'
+import type { FetchContext, NoAnswer } from '../store-client.ts'
 import { storeTime } from '../store-time.ts'
 
 /** 30 transactions with their items and payments have some 200 KiB. */
@@ -23,10 +23,10 @@ type WithId = { id: string }
 const hasId = (value: unknown): value is WithId => typeof value === 'object' && value !== null && typeof (value as WithId).id === 'string'
 
 /** One GET. `undefined` from `read`: the answer has another shape than asked for, which must not be taken for "nothing is known". */
-async function ask<Value>(
+async function fetchOne<Value>(
   { outgoing, urls, now }: PaddleDeps,
   path: string,
-  { settings, environment, signal, quota }: Asking,
+  { settings, environment, signal, quota }: FetchContext,
   read: (answer: object) => Value | undefined,
 ): Promise<PaddleAnswer<Value>> {
   const { apiKey } = storeKeys(environment, settings.value)
@@ -65,8 +65,12 @@ async function ask<Value>(
 }
 
 /** One entity by its id. */
-export const askPaddleEntity = <Entity extends WithId>(deps: PaddleDeps, path: string, asking: Asking): Promise<PaddleAnswer<Entity>> =>
-  ask(deps, path, asking, answer => ('data' in answer && hasId(answer.data) ? (answer.data as Entity) : undefined))
+export const fetchPaddleEntity = <Entity extends WithId>(
+  deps: PaddleDeps,
+  path: string,
+  context: FetchContext,
+): Promise<PaddleAnswer<Entity>> =>
+  fetchOne(deps, path, context, answer => ('data' in answer && hasId(answer.data) ? (answer.data as Entity) : undefined))
 
 function pageOf<Entity>(answer: object, isEntity: (value: unknown) => boolean): Page<Entity> | undefined {
   const { data, meta } = answer as { data?: unknown; meta?: { pagination?: { has_more?: unknown } } }
@@ -75,30 +79,30 @@ function pageOf<Entity>(answer: object, isEntity: (value: unknown) => boolean): 
 }
 
 /** One page of a list. The address of the next page is not followed: it would get the key, wherever it leads. Its parameter is the last id. */
-export const askPaddlePage = <Entity>(
+export const fetchPaddlePage = <Entity>(
   deps: PaddleDeps,
   path: string,
   query: Record<string, string>,
-  asking: Asking,
+  context: FetchContext,
   isEntity: (value: unknown) => boolean = hasId,
 ): Promise<PaddleAnswer<Page<Entity>>> =>
-  ask(deps, `${path}?${new URLSearchParams(query)}`, asking, answer => pageOf<Entity>(answer, isEntity))
+  fetchOne(deps, `${path}?${new URLSearchParams(query)}`, context, answer => pageOf<Entity>(answer, isEntity))
 
 /** `isWhole` false: the list is longer than what was asked for. `statedAt`: the earliest of the answers. */
 export type PaddleList<Entity> = { is: 'list'; entities: Entity[]; isWhole: boolean; statedAt: number } | NoAnswer
 
 /** All pages of a list. */
-export async function askPaddleList<Entity extends WithId>(
+export async function fetchPaddleList<Entity extends WithId>(
   deps: PaddleDeps,
   path: string,
   query: Record<string, string>,
-  asking: Asking,
+  context: FetchContext,
 ): Promise<PaddleList<Entity>> {
   const entities: Entity[] = []
   let statedAt = Number.POSITIVE_INFINITY
   let after: Record<string, string> = {}
   for (let page = 0; page < MOST_PAGES; page++) {
-    const answer = await askPaddlePage<Entity>(deps, path, { order_by: 'id[ASC]', ...query, ...after }, asking)
+    const answer = await fetchPaddlePage<Entity>(deps, path, { order_by: 'id[ASC]', ...query, ...after }, context)
     if (answer.is !== 'answer') return answer
     entities.push(...answer.value.entities)
     statedAt = Math.min(statedAt, answer.statedAt)
@@ -112,8 +116,8 @@ export async function askPaddleList<Entity extends WithId>(
  * Whether the account of the environment accepts the project's key: older keys do not say whose they are. Any other answer than a refusal of the
  * key comes from behind it.
  */
-export async function checkPaddleKey(deps: PaddleDeps, asking: Asking): Promise<{ is: 'accepted' } | NoAnswer> {
-  const answer = await ask(deps, '/', asking, one => one)
+export async function checkPaddleKey(deps: PaddleDeps, context: FetchContext): Promise<{ is: 'accepted' } | NoAnswer> {
+  const answer = await fetchOne(deps, '/', context, one => one)
   const isAccepted = answer.is === 'answer' || answer.is === 'unknown' || (answer.is === 'later' && answer.why === 'answer_unreadable')
   return isAccepted ? { is: 'accepted' } : answer
 }

@@ -2,7 +2,7 @@ import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
 import type { ReportedRenewal, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { type PaddleEvent, type PaddleSubscription, paddleAccount } from './answers.ts'
-import { decodePaddleEvent, laneOfEvent, PADDLE_EVENT_TYPES } from './event.ts'
+import { decodePaddleEvent, PADDLE_EVENT_TYPES, queueOfEvent } from './event.ts'
 
 const GOES_ON = ['active', 'trialing', 'past_due']
 
@@ -45,7 +45,7 @@ export function readPaddleEvent({ id, type, body, statedAt }: RecordedNotificati
   if (!PADDLE_EVENT_TYPES.includes(type)) return { is: 'ignored', type }
   const event = decodePaddleEvent(body)
   if (typeof event === 'string') throw new NotCredible(`event ${id} cannot be read: it ${event}`)
-  const lineage = laneOfEvent(event)
+  const lineage = queueOfEvent(event)
   if (lineage === null) throw new NotCredible(`event ${id} of type ${type} names no subscription and no transaction`)
   const reported = reportedRenewal(event)
   const report: StoreReport = {

@@ -10,7 +10,7 @@ type Back = BackPart & { parts: BackPart[] }
 type KnownCharge = { charge: Stripe.Charge; back: Back | null }
 
 /** `isWhole` false: there are older charges of the customer. */
-export type AskedCharges = { charges: KnownCharge[]; names: Map<string, string[]>; isWhole: boolean }
+export type FetchedCharges = { charges: KnownCharge[]; names: Map<string, string[]>; isWhole: boolean }
 
 /** Of all payments of an invoice. `back` null: nothing went back; undefined: it is not known. `country`: of the card. */
 export type InvoicePayments = { back: Back | null | undefined; country: string | null }
@@ -62,11 +62,11 @@ async function namesOf({ stripe }: StripeSession, { id, status, payments }: Stri
  * The charges of a subscription's invoices. An invoice names its payments, and not what became of them: one list of the customer's charges has that
  * for all invoices, where each invoice would need a request of its own.
  */
-export async function askCharges(
+export async function fetchCharges(
   session: StripeSession,
   { customer, created }: Stripe.Subscription,
   invoices: Stripe.Invoice[],
-): Promise<AskedCharges> {
+): Promise<FetchedCharges> {
   const names = new Map<string, string[]>()
   for (const invoice of invoices) names.set(invoice.id, await namesOf(session, invoice))
   const wanted = new Set([...names.values()].flat())
@@ -82,7 +82,7 @@ export async function askCharges(
 }
 
 /** What is known of the payments of an invoice. One that was paid without a charge, as from a balance, has nothing that could go back. */
-export function paymentsOf({ id }: Stripe.Invoice, { charges, names, isWhole }: AskedCharges): InvoicePayments {
+export function paymentsOf({ id }: Stripe.Invoice, { charges, names, isWhole }: FetchedCharges): InvoicePayments {
   const wanted = names.get(id) ?? []
   const paid = charges.filter(({ charge }) => wanted.includes(charge.id) || wanted.includes(idOf(charge.payment_intent) ?? ''))
   const country = paid.map(({ charge }) => charge.payment_method_details?.card?.country ?? null).find(one => one !== null) ?? null

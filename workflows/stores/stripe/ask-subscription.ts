@@ -1,6 +1,6 @@
 import type Stripe from 'stripe'
-import { type AskedCharges, askCharges, type InvoicePayments, paymentsOf } from './ask-charges.ts'
-import { askSchedule } from './ask-schedule.ts'
+import { type FetchedCharges, fetchCharges, type InvoicePayments, paymentsOf } from './ask-charges.ts'
+import { fetchSchedule } from './ask-schedule.ts'
 import { allOf, expectObject, type StripeSession, unless } from './session.ts'
 
 export type KnownInvoice = { invoice: Stripe.Invoice; lines: Stripe.InvoiceLineItem[]; payments: InvoicePayments }
@@ -47,21 +47,21 @@ async function invoicesOf({ stripe }: StripeSession, subscription: string) {
 }
 
 /** Of a subscription that was never paid nothing else is asked for. */
-export async function askStripeSubscription(session: StripeSession, id: string): Promise<KnownSubscription> {
+export async function fetchStripeSubscription(session: StripeSession, id: string): Promise<KnownSubscription> {
   const { stripe } = session
-  const asked = await stripe.subscriptions.retrieve(id, { expand: ['customer', 'default_payment_method'] })
-  const subscription = expectObject(asked, 'subscription')
+  const retrieved = await stripe.subscriptions.retrieve(id, { expand: ['customer', 'default_payment_method'] })
+  const subscription = expectObject(retrieved, 'subscription')
   const customer = typeof subscription.customer === 'string' || subscription.customer.deleted ? null : subscription.customer
   const common = { subscription, customer }
   if (!wasEverPaid(subscription))
     return { ...common, items: [], schedule: null, accountId: null, invoices: [], isWhole: true, statedAt: session.statedAt() }
   const items = await allOf(page => stripe.subscriptionItems.list({ subscription: id, ...page }), expectObject(subscription.items, 'list'))
   const { all, isWhole } = await invoicesOf(session, id)
-  const charges: AskedCharges = await askCharges(session, subscription, all)
+  const charges: FetchedCharges = await fetchCharges(session, subscription, all)
   const invoices: KnownInvoice[] = []
   for (const invoice of all.sort(byCreation))
     invoices.push({ invoice, lines: await linesOf(session, invoice), payments: paymentsOf(invoice, charges) })
   const accountId = await accountOf(session, subscription, customer)
-  const schedule = await askSchedule(session, subscription)
+  const schedule = await fetchSchedule(session, subscription)
   return { ...common, items: items.all, schedule, accountId, invoices, isWhole, statedAt: session.statedAt() }
 }

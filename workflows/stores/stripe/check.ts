@@ -1,5 +1,5 @@
-import type { Asking, PermissionCheck } from '../store-client.ts'
-import { askStripe, expectObject, type StripeDeps, type StripeSession } from './session.ts'
+import type { FetchContext, PermissionCheck } from '../store-client.ts'
+import { expectObject, fetchFromStripe, type StripeDeps, type StripeSession } from './session.ts'
 
 const READ = (what: string) => `give the restricted key of this mode the permission "Read" for ${what}, or store a secret key`
 const LATER = 'Stripe gave no answer: try again, and see whether this machine reaches the address'
@@ -21,11 +21,11 @@ const QUESTIONS: Question[] = [
 ]
 
 /** Asks for one of each that is read: how Stripe refuses tells which permission a restricted key lacks. */
-export async function checkStripeApi(deps: StripeDeps, asking: Asking): Promise<PermissionCheck[]> {
+export async function checkStripeApi(deps: StripeDeps, context: FetchContext): Promise<PermissionCheck[]> {
   const checks: PermissionCheck[] = []
   for (const { permission: of, todo, list } of QUESTIONS) {
-    const permission = `API of ${asking.environment}, ${of}`
-    const answer = await askStripe(deps, asking, async session => expectObject(await list(session), 'list'))
+    const permission = `API of ${context.environment}, ${of}`
+    const answer = await fetchFromStripe(deps, context, async session => expectObject(await list(session), 'list'))
     if (answer.is === 'answer') checks.push({ is: 'granted', permission })
     else if (answer.is === 'refused') checks.push({ is: 'refused', permission, why: answer.why, todo })
     else checks.push({ is: 'no_answer', permission, why: answer.is === 'later' ? answer.why : answer.is, todo: LATER })

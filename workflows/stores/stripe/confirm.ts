@@ -1,9 +1,9 @@
 import type { PeriodStatement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
-import type { Asking, ClaimAnswer, ClaimToConfirm } from '../store-client.ts'
-import { askStripeSubscription } from './ask-subscription.ts'
+import type { ClaimAnswer, ClaimToConfirm, FetchContext } from '../store-client.ts'
+import { fetchStripeSubscription } from './ask-subscription.ts'
 import { environmentOfSubscription } from './refresh.ts'
 import { stripeReports } from './reports.ts'
-import { askStripe, type StripeDeps } from './session.ts'
+import { fetchFromStripe, type StripeDeps } from './session.ts'
 import { isStripeId } from './subjects.ts'
 
 /** The periods of a report, the latest first. */
@@ -16,11 +16,11 @@ const periodsIn = ({ statements }: StoreReport): PeriodStatement[] =>
  * Confirms a claimed purchase: the subscription has an item of the product, and the item was paid. Its latest period of the product is the claimed
  * one. Stripe may charge a change of the product with the renewal only: until then it is the latest of the item, with the product that was paid.
  */
-export async function confirmStripeClaim(deps: StripeDeps, claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer> {
+export async function confirmStripeClaim(deps: StripeDeps, claim: ClaimToConfirm, context: FetchContext): Promise<ClaimAnswer> {
   if (claim.platform !== 'stripe' || claim.subscription === null) throw new Error('not a claim of Stripe')
   const { subscription, product } = claim
   if (!isStripeId(subscription)) return { is: 'unknown' }
-  const answer = await askStripe(deps, asking, session => askStripeSubscription(session, subscription))
+  const answer = await fetchFromStripe(deps, context, session => fetchStripeSubscription(session, subscription))
   if (answer.is !== 'answer') return answer
   const known = answer.value
   const item = product === null ? known.items[0] : known.items.find(({ price }) => price.product === product)

@@ -47,21 +47,21 @@ export function decodeRecordedEvent({ id, body }: RecordedNotification): StripeE
   return decoded
 }
 
-type LaneOf = (object: Fields) => string | null
+type QueueOf = (object: Fields) => string | null
 
 /** Until 2025-03-31 an invoice named its subscription itself. Null: an invoice that belongs to no subscription. */
-const ofInvoice: LaneOf = ({ parent, subscription }) =>
+const ofInvoice: QueueOf = ({ parent, subscription }) =>
   idOf(subscription) ?? idOf(fields(fields(parent)?.subscription_details)?.subscription)
-const ofSchedule: LaneOf = ({ subscription, released_subscription }) => idOf(subscription) ?? idOf(released_subscription)
-const ofCheckout: LaneOf = ({ mode, subscription }) => (mode === 'subscription' ? idOf(subscription) : null)
+const ofSchedule: QueueOf = ({ subscription, released_subscription }) => idOf(subscription) ?? idOf(released_subscription)
+const ofCheckout: QueueOf = ({ mode, subscription }) => (mode === 'subscription' ? idOf(subscription) : null)
 const named = (object: string, id: string | null): string | null => id && `${object}:${id}`
 /** What is about the money of a payment is all in one lane, by the charge. */
-const ofMoney: LaneOf = ({ charge, payment_intent }) => named('charge', idOf(charge)) ?? named('payment_intent', idOf(payment_intent))
+const ofMoney: QueueOf = ({ charge, payment_intent }) => named('charge', idOf(charge)) ?? named('payment_intent', idOf(payment_intent))
 
-const of = (laneOf: LaneOf, prefix: string, names: string) =>
-  names.split(' ').map((name): [string, LaneOf] => [`${prefix}.${name}`, laneOf])
+const of = (queueOf: QueueOf, prefix: string, names: string) =>
+  names.split(' ').map((name): [string, QueueOf] => [`${prefix}.${name}`, queueOf])
 
-const LANES = new Map<string, LaneOf>([
+const QUEUES = new Map<string, QueueOf>([
   ...of(
     idOf,
     'customer.subscription',
@@ -82,16 +82,16 @@ const LANES = new Map<string, LaneOf>([
 ])
 
 /** The types of events that are of interest. */
-export const STRIPE_EVENT_TYPES: readonly string[] = [...LANES.keys()]
+export const STRIPE_EVENT_TYPES: readonly string[] = [...QUEUES.keys()]
 
-const FAMILIES: [string, LaneOf][] = [
+const FAMILIES: [string, QueueOf][] = [
   ['customer.subscription.', idOf],
   ['subscription_schedule.', ofSchedule],
 ]
 
 /** How an event is recorded; null: of no interest. Every event about a subscription asks for a refresh, of types of later API versions, too. */
 export function signedStripeEvent({ id, type, at, isLive, object }: StripeEvent): SignedNotification | null {
-  const laneOf = LANES.get(type) ?? FAMILIES.find(([prefix]) => type.startsWith(prefix))?.[1]
-  const lane = laneOf?.(object) ?? null
-  return lane === null ? null : { id, type, subtype: null, environment: isLive ? 'production' : 'sandbox', lane, statedAt: at }
+  const queueOf = QUEUES.get(type) ?? FAMILIES.find(([prefix]) => type.startsWith(prefix))?.[1]
+  const queue = queueOf?.(object) ?? null
+  return queue === null ? null : { id, type, subtype: null, environment: isLive ? 'production' : 'sandbox', queue, statedAt: at }
 }

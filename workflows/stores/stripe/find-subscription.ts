@@ -3,13 +3,13 @@ import { expectObject, type StripeSession } from './session.ts'
 import { isStripeId } from './subjects.ts'
 
 /** What a lane is about: a subscription, or what leads to one. */
-export type LaneTarget = { object: 'subscription' | 'invoice' | 'payment_intent' | 'charge'; id: string }
+export type QueueTarget = { object: 'subscription' | 'invoice' | 'payment_intent' | 'charge'; id: string }
 
 /** Null: no name of a lane. The lineage of a further item is `{subscription}:{item}`. */
-export function laneTargetOf(lane: string): LaneTarget | null {
-  const [first = '', second] = lane.split(':')
+export function queueTargetOf(queue: string): QueueTarget | null {
+  const [first = '', second] = queue.split(':')
   const isOther = (['invoice', 'payment_intent', 'charge'] as const).find(object => object === first)
-  const target: LaneTarget = isOther ? { object: isOther, id: second ?? '' } : { object: 'subscription', id: first }
+  const target: QueueTarget = isOther ? { object: isOther, id: second ?? '' } : { object: 'subscription', id: first }
   return isStripeId(target.id) ? target : null
 }
 
@@ -29,7 +29,7 @@ async function ofPayment({ stripe }: StripeSession, id: string): Promise<string 
 }
 
 /** The subscription of a lane; null: it belongs to none, as a payment for something else. */
-export async function findSubscription(session: StripeSession, { object, id }: LaneTarget): Promise<string | null> {
+export async function findSubscription(session: StripeSession, { object, id }: QueueTarget): Promise<string | null> {
   const { stripe } = session
   switch (object) {
     case 'subscription':

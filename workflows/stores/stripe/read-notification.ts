@@ -49,9 +49,9 @@ export function readStripeNotification(recorded: RecordedNotification): Notifica
   const event = decodeRecordedEvent(recorded)
   const notification = signedStripeEvent(event)
   if (!notification) return { is: 'ignored', type: event.type }
-  const { environment, lane } = notification
-  const statements = [...switched(event), ...paused(event), ...failed(event, lane)]
-  const report = { platform: 'stripe', lineage: lane, aliases: [], accountId: null, statements, notices: [], isWhole: false } as const
+  const { environment, queue } = notification
+  const statements = [...switched(event), ...paused(event), ...failed(event, queue)]
+  const report = { platform: 'stripe', lineage: queue, aliases: [], accountId: null, statements, notices: [], isWhole: false } as const
   const reports = statements.length > 0 ? [{ ...report, aliases: [], notices: [] }] : []
   return { is: 'read', environment, reports, refresh: true, promised: PAID.includes(event.type) ? 'period' : undefined }
 }

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe'
-import type { Asking, Swept, SweptNotification } from '../store-client.ts'
+import type { FetchContext, Swept, SweptNotification } from '../store-client.ts'
 import { decodeStripeEvent, STRIPE_EVENT_TYPES, signedStripeEvent } from './events.ts'
-import { askStripe, expectObject, type StripeDeps } from './session.ts'
+import { expectObject, fetchFromStripe, type StripeDeps } from './session.ts'
 
 /** Stripe keeps events for 30 days. */
 const REACH_MS = 30 * 24 * 3_600_000
@@ -19,7 +19,7 @@ function swept(event: Stripe.Event): SweptNotification[] {
   return notification ? [{ notification, body }] : []
 }
 
-async function* eventsOf(deps: StripeDeps, filter: Filter, asking: Asking): AsyncGenerator<Swept, void, void> {
+async function* eventsOf(deps: StripeDeps, filter: Filter, context: FetchContext): AsyncGenerator<Swept, void, void> {
   let after: string | null = null
   for (;;) {
     const page: Filter & { limit: number; starting_after?: string } = {
@@ -27,7 +27,7 @@ async function* eventsOf(deps: StripeDeps, filter: Filter, asking: Asking): Asyn
       limit: PAGE,
       ...(after !== null && { starting_after: after }),
     }
-    const answer = await askStripe(deps, asking, async ({ stripe }) => expectObject(await stripe.events.list(page), 'list'))
+    const answer = await fetchFromStripe(deps, context, async ({ stripe }) => expectObject(await stripe.events.list(page), 'list'))
     if (answer.is !== 'answer') return yield answer
     const { data, has_more } = answer.value
     yield { is: 'swept', notifications: data.flatMap(swept) }
@@ -40,11 +40,11 @@ async function* eventsOf(deps: StripeDeps, filter: Filter, asking: Asking): Asyn
  * The events of interest since a time in ms, at most 30 days ago, page by page and each a request, in the form of pushes. It ends after the first
  * page that Stripe does not answer.
  */
-export async function* recentStripeEvents(deps: StripeDeps, sinceMs: number, asking: Asking): AsyncGenerator<Swept, void, void> {
+export async function* recentStripeEvents(deps: StripeDeps, sinceMs: number, context: FetchContext): AsyncGenerator<Swept, void, void> {
   const gte = Math.floor(Math.max(sinceMs, deps.now() - REACH_MS) / 1000)
   for (let at = 0; at < STRIPE_EVENT_TYPES.length; at += TYPES_PER_REQUEST) {
     const types = STRIPE_EVENT_TYPES.slice(at, at + TYPES_PER_REQUEST)
-    for await (const page of eventsOf(deps, { types, created: { gte } }, asking)) {
+    for await (const page of eventsOf(deps, { types, created: { gte } }, context)) {
       yield page
       if (page.is !== 'swept') return
     }

@@ -1,27 +1,27 @@
 import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
-import type { Asking, StoreAnswer } from '../store-client.ts'
-import { askStripeSubscription, type KnownSubscription } from './ask-subscription.ts'
-import { findSubscription, laneTargetOf } from './find-subscription.ts'
+import type { FetchContext, StoreAnswer } from '../store-client.ts'
+import { fetchStripeSubscription, type KnownSubscription } from './ask-subscription.ts'
+import { findSubscription, queueTargetOf } from './find-subscription.ts'
 import { stripeReports } from './reports.ts'
-import { askStripe, type StripeDeps } from './session.ts'
+import { fetchFromStripe, type StripeDeps } from './session.ts'
 
 export const environmentOfSubscription = ({ subscription }: KnownSubscription): EnvironmentKind =>
   subscription.livemode ? 'production' : 'sandbox'
 
 /** Asks for the lineages of a lane: a subscription, or the invoice or payment of one. What belongs to no subscription has no lineages. */
-export async function refreshStripeLane(deps: StripeDeps, lane: string, asking: Asking): Promise<StoreAnswer> {
-  const target = laneTargetOf(lane)
+export async function refreshStripeQueue(deps: StripeDeps, queue: string, context: FetchContext): Promise<StoreAnswer> {
+  const target = queueTargetOf(queue)
   if (!target) return { is: 'unknown' }
-  const answer = await askStripe(deps, asking, async session => {
+  const answer = await fetchFromStripe(deps, context, async session => {
     const subscription = await findSubscription(session, target)
-    return subscription === null ? null : askStripeSubscription(session, subscription)
+    return subscription === null ? null : fetchStripeSubscription(session, subscription)
   })
   if (answer.is !== 'answer') return answer
-  if (answer.value === null) return { is: 'reports', environment: asking.environment, reports: [] }
+  if (answer.value === null) return { is: 'reports', environment: context.environment, reports: [] }
   const environment = environmentOfSubscription(answer.value)
   const [first, ...others] = stripeReports(answer.value).reports
   if (!first) return { is: 'reports', environment, reports: [] }
   // Notifications were recorded under the name of the lane: the erasure of the lineage finds them by the alias.
-  const aliases = target.object === 'subscription' ? [] : [lane]
+  const aliases = target.object === 'subscription' ? [] : [queue]
   return { is: 'reports', environment, reports: [{ ...first, aliases }, ...others] }
 }

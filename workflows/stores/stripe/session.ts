@@ -4,7 +4,7 @@ import { FetchFailed, outgoingFetch } from '../../outgoing/fetch.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import { retryAfterSeconds } from '../../outgoing/response.ts'
 import { overQuota } from '../quota.ts'
-import type { Asking, NoAnswer } from '../store-client.ts'
+import type { FetchContext, NoAnswer } from '../store-client.ts'
 import { storeTime } from '../store-time.ts'
 
 /** Answers have the shape of this version. The compiler refuses it when an update of the SDK changes the types to those of another one. */
@@ -52,12 +52,12 @@ async function noAnswer(response: Response): Promise<NoAnswer> {
   return later(why, seconds === null ? null : seconds * 1000)
 }
 
-function sessionWith(deps: StripeDeps, apiKey: string, { signal, quota }: Pick<Asking, 'signal' | 'quota'>): StripeSession {
+function sessionWith(deps: StripeDeps, apiKey: string, { signal, quota }: Pick<FetchContext, 'signal' | 'quota'>): StripeSession {
   const bounded = outgoingFetch(deps.outgoing, { answerBytes: ANSWER_BYTES, limitMs: LIMIT_MS })
   const { protocol, hostname, port } = new URL(deps.apiUrl)
   let statedAt = Number.POSITIVE_INFINITY
   // The SDK takes an error answer without its JSON for a success.
-  const ask: typeof fetch = async (input, init) => {
+  const boundedFetch: typeof fetch = async (input, init) => {
     const waitMs = (await quota?.take()) ?? null
     if (waitMs !== null) throw new NotAnswered(overQuota(waitMs))
     const response = await bounded(input, { ...init, signal: init?.signal ? AbortSignal.any([signal, init.signal]) : signal })
@@ -71,7 +71,7 @@ function sessionWith(deps: StripeDeps, apiKey: string, { signal, quota }: Pick<A
   }
   const stripe = new Stripe(apiKey, {
     apiVersion: API_VERSION,
-    httpClient: Stripe.createFetchHttpClient(ask),
+    httpClient: Stripe.createFetchHttpClient(boundedFetch),
     maxNetworkRetries: 0,
     timeout: LIMIT_MS,
     telemetry: false,
@@ -94,19 +94,19 @@ function answerTo(error: unknown): NoAnswer {
 export type StripeAnswer<Value> = { is: 'answer'; value: Value } | NoAnswer
 
 /** Asks Stripe. Throws for a defect or when the signal aborts. */
-export async function askStripe<Value>(
+export async function fetchFromStripe<Value>(
   deps: StripeDeps,
-  asking: Asking,
+  context: FetchContext,
   question: (session: StripeSession) => Promise<Value>,
 ): Promise<StripeAnswer<Value>> {
-  const { apiKey } = storeKeys(asking.environment, asking.settings.value)
-  asking.signal.throwIfAborted()
+  const { apiKey } = storeKeys(context.environment, context.settings.value)
+  context.signal.throwIfAborted()
   // A key with other characters could not be sent.
-  if (!asking.settings.enabled || apiKey === null || !/^\w+$/.test(apiKey)) return { is: 'refused', why: 'not_connected' }
+  if (!context.settings.enabled || apiKey === null || !/^\w+$/.test(apiKey)) return { is: 'refused', why: 'not_connected' }
   try {
-    return { is: 'answer', value: await question(sessionWith(deps, apiKey, asking)) }
+    return { is: 'answer', value: await question(sessionWith(deps, apiKey, context)) }
   } catch (error) {
-    asking.signal.throwIfAborted()
+    context.signal.throwIfAborted()
     return answerTo(error)
   }
 }
@@ -118,9 +118,9 @@ export function expectObject<Value extends { object: string }>(value: Value, obj
 }
 
 /** Null where Stripe does not answer for the reason `is`. */
-export async function unless<Value>(is: NoAnswer['is'], asked: Promise<Value>): Promise<Value | null> {
+export async function unless<Value>(is: NoAnswer['is'], retrieved: Promise<Value>): Promise<Value | null> {
   try {
-    return await asked
+    return await retrieved
   } catch (error) {
     if (answerTo(error).is === is) return null
     throw error

@@ -4,19 +4,19 @@ import {
   type Backfill,
   type BackfillPhase,
   beginBackfill,
-  checkLanes,
-  lanesOfLineages,
+  checkQueues,
   noteBackfill,
-  secondsOfALane,
-  storePlaces,
+  queuesOfLineages,
+  secondsOfAQueue,
+  storeEnvironments,
 } from '../../../domain/purchases/store-inbox/backfill.ts'
-import type { StorePlace } from '../../../domain/purchases/store-inbox/sweeps.ts'
+import type { StoreEnvironment } from '../../../domain/purchases/store-inbox/sweeps.ts'
 import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
 import { openStore } from '../../../domain/purchases/stores/settings.ts'
 import type { Pool } from '../../../store/connect.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { quotaOf, SWEEP_PATIENCE_MS } from '../quota.ts'
-import type { Asking } from '../store-client.ts'
+import type { FetchContext } from '../store-client.ts'
 import { recordSwept } from './record-swept.ts'
 import { intervalsOf, whyOf } from './run-sweep.ts'
 import type { Sweep, Sweeps } from './sweep.ts'
@@ -26,16 +26,16 @@ export type BackfillDeps = { pool: Pool; secrets: Secrets; sweeps: Sweeps; now?:
 /** `fromMs`: how far back to look, in ms; null: as far as the store tells. */
 export type BackfillOf = { project: number; platform: StorePlatform; fromMs: number | null; signal: AbortSignal }
 
-/** So far, of one environment. `lanes`: lineages that the store is asked about by the workers. `notifications`: those that were not known. */
-export type BackfillProgress = { environment: EnvironmentKind; phase: BackfillPhase; lanes: number; notifications: number }
+/** So far, of one environment. `queues`: lineages that the store is asked about by the workers. `notifications`: those that were not known. */
+export type BackfillProgress = { environment: EnvironmentKind; phase: BackfillPhase; queues: number; notifications: number }
 
 /**
  * `stopped`: the store has not answered; a repeat goes on from there. The counts are those of all environments, with those of the runs that this one
  * has gone on with.
  */
 export type BackfillResult =
-  | { is: 'done'; lanes: number; notifications: number }
-  | { is: 'stopped'; environment: EnvironmentKind; why: string; lanes: number; notifications: number }
+  | { is: 'done'; queues: number; notifications: number }
+  | { is: 'stopped'; environment: EnvironmentKind; why: string; queues: number; notifications: number }
   | { is: 'not_connected' }
 
 const LINEAGES_AT_ONCE = 500
@@ -43,8 +43,8 @@ const LINEAGES_AT_ONCE = 500
 type Running = {
   deps: BackfillDeps
   sweep: Sweep
-  place: StorePlace
-  asking: Asking
+  target: StoreEnvironment
+  context: FetchContext
   fromMs: number | null
   state: Backfill
   /** Records how far it has come. */
@@ -56,10 +56,10 @@ type Running = {
 /** Null: the phase is over; else why the store has not answered. */
 type Phase = (running: Running) => Promise<string | null>
 
-const lineages: Phase = async ({ deps, place, state, to, check, asking }) => {
+const lineages: Phase = async ({ deps, target, state, to, check, context }) => {
   for (let after: number | null = Number(state.cursor ?? 0); after !== null; ) {
-    asking.signal.throwIfAborted()
-    const { names, last }: { names: string[]; last: number | null } = await lanesOfLineages(deps.pool, place, after, LINEAGES_AT_ONCE)
+    context.signal.throwIfAborted()
+    const { names, last }: { names: string[]; last: number | null } = await queuesOfLineages(deps.pool, target, after, LINEAGES_AT_ONCE)
     await check(names)
     if (last !== null) await to({ cursor: String(last) })
     after = last
@@ -67,24 +67,24 @@ const lineages: Phase = async ({ deps, place, state, to, check, asking }) => {
   return null
 }
 
-const listed: Phase = async ({ sweep, asking, fromMs, state, to, check }) => {
-  for await (const page of sweep.lanes?.({ sinceMs: fromMs, after: state.cursor }, asking) ?? []) {
-    if (page.is !== 'lanes') return whyOf(page)
-    await check(page.lanes)
+const listed: Phase = async ({ sweep, context, fromMs, state, to, check }) => {
+  for await (const page of sweep.queues?.({ sinceMs: fromMs, after: state.cursor }, context) ?? []) {
+    if (page.is !== 'queues') return whyOf(page)
+    await check(page.queues)
     await to({ cursor: page.next })
   }
   return null
 }
 
-const swept: Phase = async ({ deps, sweep, place, asking, fromMs, state, to }) => {
-  if (sweep.isForBoth && place.kind === 'sandbox') return null
+const swept: Phase = async ({ deps, sweep, target, context, fromMs, state, to }) => {
+  if (sweep.isForBoth && target.kind === 'sandbox') return null
   const now = deps.now?.() ?? Date.now()
   const since = state.cursor === null ? (fromMs ?? 0) : Number(state.cursor)
-  for (const range of intervalsOf(sweep, place.kind, since, now, true)) {
+  for (const range of intervalsOf(sweep, target.kind, since, now, true)) {
     let { notifications } = state
-    for await (const page of sweep.pages(range, asking)) {
+    for await (const page of sweep.pages(range, context)) {
       if (page.is !== 'swept') return whyOf(page)
-      notifications += await recordSwept(deps.pool, place, page.notifications, null)
+      notifications += await recordSwept(deps.pool, target, page.notifications, null)
     }
     await to({ cursor: String(range.toMs), notifications })
   }
@@ -110,16 +110,21 @@ export async function backfillStore(
   const { pool, secrets, sweeps } = deps
   const sweep = sweeps[platform]
   const settings = await openStore(pool, secrets, project, platform)
-  const places = (await storePlaces(pool, project, platform)).filter(({ kind }) => settings?.isConnected(kind))
-  if (!sweep || !settings || places.length === 0) return { is: 'not_connected' }
-  const sum = { lanes: 0, notifications: 0 }
-  for (const place of places) {
-    const { kind } = place
+  const targets = (await storeEnvironments(pool, project, platform)).filter(({ kind }) => settings?.isConnected(kind))
+  if (!sweep || !settings || targets.length === 0) return { is: 'not_connected' }
+  const sum = { queues: 0, notifications: 0 }
+  for (const target of targets) {
+    const { kind } = target
     const budget = { project, platform, environment: sweep.isForBoth ? null : kind }
-    const asking: Asking = { settings, environment: kind, signal, quota: quotaOf(pool, budget, 'lane', signal, SWEEP_PATIENCE_MS) }
-    const state = await beginBackfill(pool, place, fromMs)
-    const why = await fill({ deps, sweep, place, asking, fromMs, state, ...recording(deps, sweep, place, state, onProgress) })
-    sum.lanes += state.lanes
+    const context: FetchContext = {
+      settings,
+      environment: kind,
+      signal,
+      quota: quotaOf(pool, budget, 'refresh', signal, SWEEP_PATIENCE_MS),
+    }
+    const state = await beginBackfill(pool, target, fromMs)
+    const why = await fill({ deps, sweep, target, context, fromMs, state, ...recording(deps, sweep, target, state, onProgress) })
+    sum.queues += state.queues
     sum.notifications += state.notifications
     if (why !== null) return { is: 'stopped', environment: kind, why, ...sum }
   }
@@ -129,7 +134,7 @@ export async function backfillStore(
 function recording(
   { pool }: BackfillDeps,
   { isForBoth }: Sweep,
-  place: StorePlace,
+  target: StoreEnvironment,
   state: Backfill,
   onProgress: (progress: BackfillProgress) => void,
 ): Pick<Running, 'to' | 'check'> {
@@ -138,16 +143,16 @@ function recording(
   return {
     async to(next) {
       Object.assign(state, next)
-      await noteBackfill(pool, place, state)
-      const { phase, lanes, notifications } = state
-      onProgress({ environment: place.kind, phase, lanes, notifications })
+      await noteBackfill(pool, target, state)
+      const { phase, queues, notifications } = state
+      onProgress({ environment: target.kind, phase, queues, notifications })
     },
     async check(names) {
       const passed = (performance.now() - begun) / 1000
-      const afterSeconds = Math.max(0, made * secondsOfALane(place) - passed)
-      await transaction(pool, tx => checkLanes(tx, place, names, { afterSeconds, isForBoth }))
+      const afterSeconds = Math.max(0, made * secondsOfAQueue(target) - passed)
+      await transaction(pool, tx => checkQueues(tx, target, names, { afterSeconds, isForBoth }))
       made += names.length
-      state.lanes += names.length
+      state.queues += names.length
     },
   }
 }

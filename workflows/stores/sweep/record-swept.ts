@@ -9,7 +9,7 @@ import type { SweptNotification } from '../store-client.ts'
 /** Of one transaction: a body may have 100 KiB. */
 const AT_ONCE = 100
 
-export type SweptPlace = Pick<StoreSweep, 'project' | 'platform' | 'environment'>
+export type SweptEnvironment = Pick<StoreSweep, 'project' | 'platform' | 'environment'>
 
 /**
  * `since`: what is older (ms) was said before the store was connected: no push could bring it. null: what is missing is no alarm. `isNamedAlike`: see
@@ -20,7 +20,7 @@ export type Unpushed = { since: number; now: number; isNamedAlike: boolean; isFo
 /** Records a page of what a sweep has found. Gives how many of the notifications were not known; a repeat gives 0. */
 export async function recordSwept(
   pool: Pool,
-  { project, platform, environment }: SweptPlace,
+  { project, platform, environment }: SweptEnvironment,
   found: readonly SweptNotification[],
   unpushed: Unpushed,
 ): Promise<number> {

@@ -7,7 +7,7 @@ import { openStore } from '../../../domain/purchases/stores/settings.ts'
 import type { Db, Pool } from '../../../store/connect.ts'
 import type { AtCrashPoint } from '../../engine/crash-point.ts'
 import { quotaOf, SWEEP_PATIENCE_MS } from '../quota.ts'
-import type { Asking, NoAnswer } from '../store-client.ts'
+import type { FetchContext, NoAnswer } from '../store-client.ts'
 import { recordSwept } from './record-swept.ts'
 import type { Sweep, SweepRange, Sweeps } from './sweep.ts'
 
@@ -53,11 +53,11 @@ export async function runSweep(deps: SweepDeps, session: Db, row: StoreSweep, si
   }
   if (!sweep || !settings?.isConnected(kind)) return failed('not_connected', null)
   const budget = { project, platform, environment: sweep.isForBoth ? null : kind }
-  const asking: Asking = { settings, environment: kind, signal, quota: quotaOf(pool, budget, 'lane', signal, SWEEP_PATIENCE_MS) }
+  const context: FetchContext = { settings, environment: kind, signal, quota: quotaOf(pool, budget, 'refresh', signal, SWEEP_PATIENCE_MS) }
   const isWhole = sweep.hourly === 'all' || row.now - row.wholeUntil >= DAY_MS
   const unpushed = { since: row.createdAt, now: row.now, isNamedAlike: sweep.isNamedAlike, isForBoth: sweep.isForBoth }
   for (const range of intervalsOf(sweep, kind, isWhole ? row.wholeUntil : row.sweptUntil, row.now, isWhole)) {
-    for await (const page of sweep.pages(range, asking)) {
+    for await (const page of sweep.pages(range, context)) {
       if (page.is === 'refused') await raiseAlerts(pool, [refusedCredentials(project, platform, environment)])
       if (page.is !== 'swept') return failed(whyOf(page), page.is === 'later' ? page.afterMs : null)
       found += await recordSwept(pool, row, page.notifications, unpushed)

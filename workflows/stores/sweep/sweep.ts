@@ -1,15 +1,15 @@
 import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
-import type { Asking, NoAnswer, Swept } from '../store-client.ts'
+import type { FetchContext, NoAnswer, Swept } from '../store-client.ts'
 
 /** Times in ms. `isWhole` false: only what the store could not deliver, where it tells that. A store may tell more than was asked for. */
 export type SweepRange = { fromMs: number; toMs: number; isWhole: boolean }
 
 /** Lanes to ask the store about. `next`: where a later listing goes on; null: it begins anew. */
-export type ListedLanes = { is: 'lanes'; lanes: string[]; next: string | null } | NoAnswer
+export type ListedQueues = { is: 'queues'; queues: string[]; next: string | null } | NoAnswer
 
 /** `sinceMs`: of subscriptions that were made or changed since; null: of all. `after`: a former `next`. */
-export type LaneRange = { sinceMs: number | null; after: string | null }
+export type QueueRange = { sinceMs: number | null; after: string | null }
 
 /** How a store is asked for what no push has brought. */
 export type Sweep = {
@@ -24,9 +24,9 @@ export type Sweep = {
   /** What is recorded before the sweep goes on; absent: the whole interval at once. */
   sliceMs?: number
   /** Page by page, each of at most a few requests; ends after the first answer that is none. */
-  pages(range: SweepRange, asking: Asking): AsyncGenerator<Swept, void, void>
+  pages(range: SweepRange, context: FetchContext): AsyncGenerator<Swept, void, void>
   /** For backfill: what can be asked about beyond the lineages that are known, page by page. Absent: the store has no such list. */
-  lanes?(range: LaneRange, asking: Asking): AsyncGenerator<ListedLanes, void, void>
+  queues?(range: QueueRange, context: FetchContext): AsyncGenerator<ListedQueues, void, void>
 }
 
 /** A store without an entry is not swept. */

@@ -1,8 +1,8 @@
 import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
 import { sweptNotifications } from '../apple/swept-notifications.ts'
 import type { Stores } from '../clients.ts'
-import type { Asking } from '../store-client.ts'
-import type { LaneRange, ListedLanes, Sweep } from './sweep.ts'
+import type { FetchContext } from '../store-client.ts'
+import type { ListedQueues, QueueRange, Sweep } from './sweep.ts'
 
 const DAY_MS = 24 * 3_600_000
 
@@ -12,7 +12,7 @@ const apple = (client: Stores['apple']): Sweep => ({
   hourly: 'by_store',
   isNamedAlike: true,
   sliceMs: DAY_MS,
-  pages: (range, asking) => sweptNotifications(client, range, asking),
+  pages: (range, context) => sweptNotifications(client, range, context),
 })
 
 const google = (client: Stores['google']): Sweep => ({
@@ -20,13 +20,17 @@ const google = (client: Stores['google']): Sweep => ({
   isForBoth: true,
   hourly: 'all',
   isNamedAlike: false,
-  pages: ({ fromMs }, asking) => client.voidedPurchases(fromMs, asking),
+  pages: ({ fromMs }, context) => client.voidedPurchases(fromMs, context),
 })
 
-async function* stripeLanes(client: Stores['stripe'], { sinceMs }: LaneRange, asking: Asking): AsyncGenerator<ListedLanes, void, void> {
+async function* stripeQueues(
+  client: Stores['stripe'],
+  { sinceMs }: QueueRange,
+  context: FetchContext,
+): AsyncGenerator<ListedQueues, void, void> {
   // Stripe's list has no place to go on from that would hold: a repeat begins anew.
-  for await (const page of client.allSubscriptions(sinceMs, asking))
-    yield page.is === 'found' ? { is: 'lanes', lanes: page.lanes, next: null } : page
+  for await (const page of client.allSubscriptions(sinceMs, context))
+    yield page.is === 'found' ? { is: 'queues', queues: page.queues, next: null } : page
 }
 
 const stripe = (client: Stores['stripe']): Sweep => ({
@@ -34,8 +38,8 @@ const stripe = (client: Stores['stripe']): Sweep => ({
   isForBoth: false,
   hourly: 'all',
   isNamedAlike: true,
-  pages: ({ fromMs }, asking) => client.recentEvents(fromMs, asking),
-  lanes: (range, asking) => stripeLanes(client, range, asking),
+  pages: ({ fromMs }, context) => client.recentEvents(fromMs, context),
+  queues: (range, context) => stripeQueues(client, range, context),
 })
 
 const paddle = (client: Stores['paddle']): Sweep => ({
@@ -43,8 +47,8 @@ const paddle = (client: Stores['paddle']): Sweep => ({
   isForBoth: false,
   hourly: 'all',
   isNamedAlike: true,
-  pages: ({ fromMs }, asking) => client.events(fromMs, asking),
-  lanes: ({ sinceMs, after }, asking) => client.subscriptions({ changedSinceMs: sinceMs, after }, asking),
+  pages: ({ fromMs }, context) => client.events(fromMs, context),
+  queues: ({ sinceMs, after }, context) => client.subscriptions({ changedSinceMs: sinceMs, after }, context),
 })
 
 /** How each store is swept. */

@@ -13,7 +13,7 @@ import { incompleteFrom } from './incomplete.ts'
 import { type FigureLine, type LinePlan, linesOf } from './lines.ts'
 import { MEASURES } from './measure.ts'
 import { sharesOf } from './money.ts'
-import { dividesSides } from './movement.ts'
+import { dividesStates } from './movement.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { type LabelledLine, segmentedLines } from './segmented.ts'
 import { ALL } from './tally.ts'
@@ -52,7 +52,7 @@ export async function scanContext(
   return {
     source,
     products,
-    money: { dialect: source.dialect, exchange, shares, areProceedsStated: source.extent?.areProceedsStated ?? true },
+    money: { dialect: source.dialect, exchange, shares, areProceedsStated: source.bounds?.areProceedsStated ?? true },
     restriction: await loadRestriction({ source, scanning, products }, environment, question.filters),
     now: question.now,
   }
@@ -85,8 +85,8 @@ export const chartFigures = (
     const first = question.previous ? frame.before.from : frame.window.from
     const standing = chart.kind === 'stock' ? source.standing(first, question.now) : null
     const common = await scanContext(access, environment, source, question)
-    const isSegmentedBySide = question.segmentation !== null && !question.segmentation.columns.oneSided
-    const context = { ...common, standing, areSidesTogether: !isSegmentedBySide && !dividesSides(common.restriction) }
+    const isSegmentedByState = question.segmentation !== null && !question.segmentation.columns.hasOneState
+    const context = { ...common, standing, areStatesTogether: !isSegmentedByState && !dividesStates(common.restriction) }
     const complete = await completePart(context, chart.code, frame)
     const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans, complete }
     const { segmentation, maxSeries, window } = question

@@ -53,7 +53,7 @@ export async function activeUsers({ source, restriction, now }: ScanContext, gri
 /** Attributes that a user has, not a transaction: they restrict all transactions of a user or none. */
 const isOfUser = (code: AttributeCode): boolean => {
   const attribute = attributeOf(code)!
-  return isColumn(attribute) && attribute.columns.oneSided
+  return isColumn(attribute) && attribute.columns.hasOneState
 }
 
 /** Whether a transaction that is restricted away can be the one before another that is not. */

@@ -3,7 +3,7 @@ import { MEASURES } from './measure.ts'
 import { scanOf, scanRelations } from './scan.ts'
 import type { ScanContext } from './scan-rows.ts'
 
-const OF_SIDES = ['monthly', 'movement', 'standing in paid or grace', 'standing in trial']
+const OF_STATES = ['monthly', 'movement', 'standing in paid or grace', 'standing in trial']
 
 /** Trials and periods that are not over yet, with grace period and billing retry. */
 export const mayStillChange = (row: string, now: number): string => `(${row}.open_until is null or ${row}.open_until > ${now})`
@@ -16,7 +16,7 @@ export async function timesAround(
   context: ScanContext,
   { column, from, where, at }: { column: string; from: string; where: readonly string[]; at: number },
 ): Promise<TimesAround> {
-  const time = (sum: string, side: string) => `${sum}(case when ${column} ${side} ${at} then ${column} end)`
+  const time = (sum: string, operator: string) => `${sum}(case when ${column} ${operator} ${at} then ${column} end)`
   const text = `select ${time('min', '>=')} as first, ${time('max', '<')} as before from ${from} where ${where.join(' and ')}`
   const [row] = await context.source.query({ text, relations: scanRelations(context) })
   const number = (name: string) => (row![name] === null ? null : Number(row![name]))
@@ -61,7 +61,7 @@ async function firstOpen(context: ScanContext, code: ChartCode, from: number): P
     default: {
       const { scans } = MEASURES[code]
       const isOfEnds = scans.includes('ended')
-      if (!isOfEnds && !scans.some(scan => OF_SIDES.includes(scan))) return null
+      if (!isOfEnds && !scans.some(scan => OF_STATES.includes(scan))) return null
       // An end that billing retry delays changes no side.
       const only = isOfEnds ? [] : ['c.a_state <> c.b_state']
       const where = [`c.counts_from > ${now}`, `c.happened <= ${now}`, `c.happened >= ${from}`, ...only]

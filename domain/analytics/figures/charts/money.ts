@@ -22,7 +22,7 @@ export type MoneySql = {
 }
 
 /** What a row of two sides has before the names of the columns of one. */
-export type SideName = '' | 'a_' | 'b_'
+export type StatePrefix = '' | 'a_' | 'b_'
 
 /**
  * A whole number by which rows are multiplied. `codes`: SQL for small numbers, or null, by which rows are added up; `valueOf`: what they stand for
@@ -34,7 +34,7 @@ export type Multiplier = { codes: string[]; sql: string; valueOf: (codes: (bigin
 export type FactorPart = number | 'whole'
 
 /** Whether a row of transactions or of sides states an amount in USD. */
-const hasGiven = (row: string, side: SideName): string => `${row}.${side}usd_given is not null`
+const hasGiven = (row: string, prefix: StatePrefix): string => `${row}.${prefix}usd_given is not null`
 
 /**
  * Joins the factors of the row's currency (`f`). `given`: whether it states amounts in USD. `isOptional`: some rows have no amount on the side, and
@@ -43,17 +43,17 @@ const hasGiven = (row: string, side: SideName): string => `${row}.${side}usd_giv
 export function factorJoins(
   row: string,
   { exchange }: { exchange: Exchange },
-  { side = '', given = hasGiven(row, side), isOptional = false }: { side?: SideName; given?: string; isOptional?: boolean } = {},
+  { prefix = '', given = hasGiven(row, prefix), isOptional = false }: { prefix?: StatePrefix; given?: string; isOptional?: boolean } = {},
 ): string {
-  const currency = `${row}.${side}currency`
-  const key = (of: string) => factorKey(of, `${row}.${side}bought_on`, exchange)
+  const currency = `${row}.${prefix}currency`
+  const key = (of: string) => factorKey(of, `${row}.${prefix}bought_on`, exchange)
   if (exchange.isWhole) {
     const any = exchange.factors.columns[0]!.values[0]!
-    const own = isOptional ? `case when ${row}.${side}amount is null then ${any} else ${key(currency)} end` : key(currency)
-    return ` join ${exchange.factors.name} f${side} on f${side}.key = ${own}`
+    const own = isOptional ? `case when ${row}.${prefix}amount is null then ${any} else ${key(currency)} end` : key(currency)
+    return ` join ${exchange.factors.name} f${prefix} on f${prefix}.key = ${own}`
   }
   const of = `case when ${hasFactor(currency, exchange)} then ${currency} when ${given} then ${GIVEN_USD} end`
-  return ` left join ${exchange.factors.name} f${side} on f${side}.key = ${key(of)}`
+  return ` left join ${exchange.factors.name} f${prefix} on f${prefix}.key = ${key(of)}`
 }
 
 /** The parts of a product that are summed, each with its weight: its digits, or the whole where the amounts leave no bits for digits. */
@@ -63,27 +63,27 @@ export const factorParts = ({ digits, digitBits }: Exchange): { part: FactorPart
     : Array.from({ length: digits }, (_, part) => ({ part, weight: 1n << BigInt(part * digitBits) }))
 
 /** The part of the product of an expression and the factor. It is null where there is no factor. */
-export const converted = (expression: string, { dialect: { wide } }: MoneySql, part: FactorPart, side: SideName = ''): string =>
-  part === 'whole' ? `${wide(expression)} * f${side}.factor` : `(${expression}) * f${side}.f${part}`
+export const converted = (expression: string, { dialect: { wide } }: MoneySql, part: FactorPart, prefix: StatePrefix = ''): string =>
+  part === 'whole' ? `${wide(expression)} * f${prefix}.factor` : `(${expression}) * f${prefix}.f${part}`
 
 /** `own` where the currency of the row has a rate, else `given` in USD. */
-const ifRated = ({ exchange: { isRated } }: MoneySql, own: string, given: string, side: SideName = ''): string =>
-  isRated ? own : `case when f${side}.rated = 1 then ${own} else ${given} end`
+const ifRated = ({ exchange: { isRated } }: MoneySql, own: string, given: string, prefix: StatePrefix = ''): string =>
+  isRated ? own : `case when f${prefix}.rated = 1 then ${own} else ${given} end`
 
 /** The amount that is converted: that of the row, else what was stated in USD. */
-export const convertibleSql = (row: string, money: MoneySql, side: SideName = ''): string =>
-  ifRated(money, `${row}.${side}amount`, `${row}.${side}usd_given`, side)
+export const convertibleSql = (row: string, money: MoneySql, prefix: StatePrefix = ''): string =>
+  ifRated(money, `${row}.${prefix}amount`, `${row}.${prefix}usd_given`, prefix)
 
 /** The converted amount of a row; null when it cannot be converted. */
-export const amountSql = (row: string, money: MoneySql, part: FactorPart, side: SideName = ''): string =>
-  converted(convertibleSql(row, money, side), money, part, side)
+export const amountSql = (row: string, money: MoneySql, part: FactorPart, prefix: StatePrefix = ''): string =>
+  converted(convertibleSql(row, money, prefix), money, part, prefix)
 
 /** Whether the currency of a row has no rate. */
-export const isUnrated = (side: SideName = ''): string => `coalesce(f${side}.rated, 0) = 0`
+export const isUnrated = (prefix: StatePrefix = ''): string => `coalesce(f${prefix}.rated, 0) = 0`
 
 /** Whether it has an amount that cannot be converted. */
-export const isLeftOut = (row: string, side: SideName = ''): string =>
-  `${isUnrated(side)} and ${row}.${side}usd_given is null and ${row}.${side}amount <> 0`
+export const isLeftOut = (row: string, prefix: StatePrefix = ''): string =>
+  `${isUnrated(prefix)} and ${row}.${prefix}usd_given is null and ${row}.${prefix}amount <> 0`
 
 /** What is multiplied by the share of `proceedsShare` and converted: the proceeds as stated, else the amount. */
 export const proceedsBaseSql = (row: string, money: MoneySql): string =>

@@ -1,52 +1,52 @@
 import { attributeOf, isColumn } from '../attributes.ts'
 import { MOVEMENTS } from '../movements.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
-import { converted, convertibleSql, type FactorPart, factorJoins, isLeftOut, type SideName } from './money.ts'
+import { converted, convertibleSql, type FactorPart, factorJoins, isLeftOut, type StatePrefix } from './money.ts'
 import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
-import { durationJoin, monthlyFactor, sidesDiffer, sixteenthsOfSide } from './sides.ts'
+import { durationJoin, monthlyFactor, sixteenthsOfState, statesDiffer } from './sides.ts'
 
-type Side = Exclude<SideName, ''>
-const SIDES: Side[] = ['a_', 'b_']
+type ChangePrefix = Exclude<StatePrefix, ''>
+const PREFIXES: ChangePrefix[] = ['a_', 'b_']
 
 /** SQL for whether a side of the change `c` counts for MRR and is inside of the filters. */
-function isInside(side: Side, { restriction }: ScanContext): string {
-  const column = columnIn(({ columns }) => (columns.oneSided ? `c.${columns.side}` : `c.${side}${columns.side}`))
-  return [`c.${side}amount is not null`, ...conditionsOf(restriction, 'c.user_no', column)].join(' and ')
+function isInside(prefix: ChangePrefix, { restriction }: ScanContext): string {
+  const column = columnIn(({ columns }) => (columns.hasOneState ? `c.${columns.state}` : `c.${prefix}${columns.state}`))
+  return [`c.${prefix}amount is not null`, ...conditionsOf(restriction, 'c.user_no', column)].join(' and ')
 }
 
 /** Whether one side of a change can be inside of the filters while the other one, which counts too, is outside. */
-export const dividesSides = ({ words, segment }: Restriction): boolean =>
+export const dividesStates = ({ words, segment }: Restriction): boolean =>
   [...words.keys(), ...(segment ? [segment.code] : [])].some(code => {
     const attribute = attributeOf(code)!
-    return isColumn(attribute) && !attribute.columns.oneSided
+    return isColumn(attribute) && !attribute.columns.hasOneState
   })
 
-const OF_A_SIDE = ['amount', 'usd_given', 'currency', 'bought_on', 'length', 'is_intro', 'product']
+const OF_A_STATE = ['amount', 'usd_given', 'currency', 'bought_on', 'length', 'is_intro', 'product']
 
 /** Each change with what decides its monthly amounts before and after; a side outside of the filters has no amount. `more`: further columns. */
 function changesSql(context: ScanContext, more: string[]): string {
   const { source, restriction, now } = context
-  const isDivided = dividesSides(restriction)
-  const columns = SIDES.flatMap(side =>
-    OF_A_SIDE.map(name => {
+  const isDivided = dividesStates(restriction)
+  const columns = PREFIXES.flatMap(prefix =>
+    OF_A_STATE.map(name => {
       const isAmount = name === 'amount' || name === 'usd_given'
-      return `${isDivided && isAmount ? `case when ${isInside(side, context)} then c.${side}${name} end` : `c.${side}${name}`} as ${side}${name}`
+      return `${isDivided && isAmount ? `case when ${isInside(prefix, context)} then c.${prefix}${name} end` : `c.${prefix}${name}`} as ${prefix}${name}`
     }),
   )
   const own = source.dialect.moves('c')
   const [moves, isAny] = isDivided
     ? [
         `case when ${isInside('b_', context)} then case when ${isInside('a_', context)} then ${own} else ${MOVEMENTS.loss} end else ${MOVEMENTS.gain} end`,
-        SIDES.map(side => `(${isInside(side, context)})`).join(' or '),
+        PREFIXES.map(prefix => `(${isInside(prefix, context)})`).join(' or '),
       ]
     : [own, [`${own} <> ${MOVEMENTS.none}`, ...conditionsOf(restriction, 'c.user_no', ofUser)].join(' and ')]
-  return `(select ${['c.happened', `${moves} as moves`, `${sidesDiffer(source.dialect)('c')} as differs`, ...columns, ...more].join(', ')}
+  return `(select ${['c.happened', `${moves} as moves`, `${statesDiffer(source.dialect)('c')} as differs`, ...columns, ...more].join(', ')}
     from ${source.dialect.tables.changes} c
     where ${counts('c', now)} and (${isAny}))`
 }
 
 /** What both sides have in common. */
-const ofUser = columnIn(({ columns }) => (columns.oneSided ? `c.${columns.side}` : null))
+const ofUser = columnIn(({ columns }) => (columns.hasOneState ? `c.${columns.state}` : null))
 
 /** Whether the two sides of `m` differ in nothing but the day whose rate converts them. */
 export const IS_SAME_PRICE = `m.moves = ${MOVEMENTS.samePrice}`
@@ -57,8 +57,8 @@ const [NEW, EXPANSION, CONTRACTION, CHURN] = KINDS as [number, number, number, n
 /** Which term a change belongs to; 0: it moves nothing. Only where the price is another one, the converted amounts must be compared. */
 function kindSql({ money, products }: ScanContext): string {
   // Each is multiplied by the length of the other one in place of a division by its own.
-  const amount = (side: Side, other: Side) =>
-    `(${sixteenthsOfSide('m', products, other)} * coalesce(${converted(convertibleSql('m', money, side), money, 'whole', side)}, 0))`
+  const amount = (prefix: ChangePrefix, other: ChangePrefix) =>
+    `(${sixteenthsOfState('m', products, other)} * coalesce(${converted(convertibleSql('m', money, prefix), money, 'whole', prefix)}, 0))`
   const [after, before] = [amount('a_', 'b_'), amount('b_', 'a_')]
   return `case m.moves when ${MOVEMENTS.gain} then ${NEW} when ${MOVEMENTS.loss} then ${CHURN}
     when ${MOVEMENTS.samePrice} then case when fa_.factor > fb_.factor then ${EXPANSION} when fa_.factor < fb_.factor then ${CONTRACTION} else 0 end
@@ -71,7 +71,7 @@ export function movement(context: ScanContext): Scan {
   const all = movementAtOnce(context)
   const { source, money, restriction } = context
   const { isWhole, isRated } = money.exchange
-  return source.dialect.isColumnar && isWhole && isRated && !dividesSides(restriction)
+  return source.dialect.isColumnar && isWhole && isRated && !dividesStates(restriction)
     ? { ...all, parts: movementParts(context, all) }
     : all
 }
@@ -79,21 +79,21 @@ export function movement(context: ScanContext): Scan {
 /** The same as one pass. `more`: further columns of the changes `c`. */
 export function movementAtOnce(context: ScanContext, more: string[] = []): Scan {
   const { money, products } = context
-  const joins = SIDES.map(side => `${factorJoins('m', money, { side, isOptional: true })}${durationJoin('m', products, side)}`)
+  const joins = PREFIXES.map(prefix => `${factorJoins('m', money, { prefix, isOptional: true })}${durationJoin('m', products, prefix)}`)
   const difference = (kind: number): Term => ({ plus: 0, minus: 1, within: [kind] })
   return {
     from: `${changesSql(context, more)} m${joins.join('')}`,
     happened: 'm.happened',
     where: [],
-    measured: SIDES.map((side, multiplier) => ({
+    measured: PREFIXES.map((prefix, multiplier) => ({
       isMoney: true,
-      sql: part => converted(convertibleSql('m', money, side), money, part, side),
+      sql: part => converted(convertibleSql('m', money, prefix), money, part, prefix),
       multiplier,
     })),
     split: kindSql(context),
-    multipliers: SIDES.map(side => monthlyFactor('m', products, side)),
+    multipliers: PREFIXES.map(prefix => monthlyFactor('m', products, prefix)),
     terms: KINDS.map(difference),
-    leftOut: countedRows(`m.differs and (${SIDES.map(side => `(${isLeftOut('m', side)})`).join(' or ')})`),
+    leftOut: countedRows(`m.differs and (${PREFIXES.map(prefix => `(${isLeftOut('m', prefix)})`).join(' or ')})`),
     column: () => {
       throw new RangeError('a movement has two values of an attribute')
     },
@@ -107,17 +107,19 @@ function movementParts(context: ScanContext, all: Scan): Scan[] {
   const where = [counts('c', now), ...conditionsOf(restriction, 'c.user_no', ofUser)]
   const moved = (moves: number) => [`${source.dialect.moves('c')} = ${moves}`, ...where]
   const own = { ...all, happened: 'c.happened', terms: KINDS.map((kind): Term => ({ plus: 0, within: [kind] })) }
-  const oneSide = (side: Side, moves: number, kind: number, sign: '' | '-'): Scan => ({
+  const oneState = (prefix: ChangePrefix, moves: number, kind: number, sign: '' | '-'): Scan => ({
     ...own,
-    from: `${changes} c${factorJoins('c', money, { side })}${durationJoin('c', products, side)}`,
+    from: `${changes} c${factorJoins('c', money, { prefix })}${durationJoin('c', products, prefix)}`,
     where: moved(moves),
-    measured: [{ isMoney: true, sql: part => `${sign}(${converted(convertibleSql('c', money, side), money, part, side)})`, multiplier: 0 }],
+    measured: [
+      { isMoney: true, sql: part => `${sign}(${converted(convertibleSql('c', money, prefix), money, part, prefix)})`, multiplier: 0 },
+    ],
     split: String(kind),
-    multipliers: [monthlyFactor('c', products, side)],
+    multipliers: [monthlyFactor('c', products, prefix)],
   })
   return [
-    oneSide('a_', MOVEMENTS.gain, NEW, ''),
-    oneSide('b_', MOVEMENTS.loss, CHURN, '-'),
+    oneState('a_', MOVEMENTS.gain, NEW, ''),
+    oneState('b_', MOVEMENTS.loss, CHURN, '-'),
     { ...own, ...samePrice(context), from: `${changes} c${durationJoin('c', products, 'a_')}`, where: moved(MOVEMENTS.samePrice) },
     { ...all, where: [`m.moves = ${MOVEMENTS.other}`] },
   ]
@@ -127,7 +129,7 @@ function movementParts(context: ScanContext, all: Scan): Scan[] {
 function samePrice({ money, products }: ScanContext): Pick<Scan, 'measured' | 'split' | 'multipliers' | 'alike'> {
   const factor = monthlyFactor('c', products, 'a_')
   const lengths = factor.codes.map((_, i) => `length${i}`)
-  const of = (side: Side, part: FactorPart) => converted('m.amount', money, part, side)
+  const of = (prefix: ChangePrefix, part: FactorPart) => converted('m.amount', money, part, prefix)
   return {
     measured: [{ isMoney: true, sql: part => `${of('a_', part)} - ${of('b_', part)}`, multiplier: 0 }],
     split: `case when fa_.factor > fb_.factor then ${EXPANSION} else ${CONTRACTION} end`,
@@ -135,11 +137,13 @@ function samePrice({ money, products }: ScanContext): Pick<Scan, 'measured' | 's
     alike: {
       row: 'm',
       keys: {
-        ...Object.fromEntries(SIDES.flatMap(side => ['currency', 'bought_on'].map(name => [`${side}${name}`, `c.${side}${name}`]))),
+        ...Object.fromEntries(
+          PREFIXES.flatMap(prefix => ['currency', 'bought_on'].map(name => [`${prefix}${name}`, `c.${prefix}${name}`])),
+        ),
         ...Object.fromEntries(factor.codes.map((sql, i) => [lengths[i]!, sql])),
       },
       sums: { amount: 'c.a_amount' },
-      joins: SIDES.map(side => factorJoins('m', money, { side })).join(''),
+      joins: PREFIXES.map(prefix => factorJoins('m', money, { prefix })).join(''),
     },
   }
 }

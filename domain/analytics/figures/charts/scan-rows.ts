@@ -2,12 +2,12 @@ import type { AttributeCode, ColumnAttribute } from '../attributes.ts'
 import { attributeOf, isColumn } from '../attributes.ts'
 import type { ProductVocabulary } from '../product-vocabulary.ts'
 import type { Restriction } from '../restriction.ts'
-import type { FactSource, StandingSides } from '../source.ts'
+import type { FactSource, StockSnapshot } from '../source.ts'
 import type { FactorPart, MoneySql, Multiplier } from './money.ts'
 
 /**
  * What every statement of a question needs. `now`: the last second whose facts count. `standing`: of a stock, the sides from which on changes are
- * read. `sides`: what stands behind `from` in place of the sides of all changes. `areSidesTogether`: no filter and no division of this question has one
+ * read. `states`: what stands behind `from` in place of the sides of all changes. `areStatesTogether`: no filter and no division of this question has one
  * side of a change and not the other.
  */
 export type ScanContext = {
@@ -16,9 +16,9 @@ export type ScanContext = {
   products: ProductVocabulary
   restriction: Restriction
   now: number
-  standing?: StandingSides | null
-  sides?: string
-  areSidesTogether?: boolean
+  standing?: StockSnapshot | null
+  states?: string
+  areStatesTogether?: boolean
 }
 
 /**

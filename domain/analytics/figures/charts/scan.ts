@@ -16,7 +16,7 @@ import {
   type Scan,
   type ScanContext,
 } from './scan-rows.ts'
-import { durationJoin, monthlyFactor, type RowCondition, sideColumn, sidesSql } from './sides.ts'
+import { durationJoin, monthlyFactor, type RowCondition, stateColumn, statesSql } from './sides.ts'
 
 const PAID = 't.kind between 2 and 5'
 const CREDIT = 7
@@ -132,7 +132,7 @@ const ENDED = ['c.paid_ended', 'c.trials_ended', 'c.cancelled']
 
 /** Ends and cancellations of runs have the attributes of the latest period begun then. */
 function ended({ source, restriction, now }: ScanContext): Scan {
-  const column = ({ columns }: ColumnAttribute) => (columns.oneSided ? `c.${columns.side}` : `c.a_${columns.side}`)
+  const column = ({ columns }: ColumnAttribute) => (columns.hasOneState ? `c.${columns.state}` : `c.a_${columns.state}`)
   return {
     from: `${source.dialect.tables.changes} c`,
     happened: 'c.happened',
@@ -144,11 +144,11 @@ function ended({ source, restriction, now }: ScanContext): Scan {
 }
 
 /** `only`: the changes whose two sides differ in what is summed. The others add nothing, where both sides of a change are in the same sums. */
-function sidesOf({ source, standing, sides, areSidesTogether }: ScanContext, only: RowCondition | null): string {
-  return sides ?? sidesSql(source.dialect.tables.changes, standing, areSidesTogether ? only : null)
+function statesOf({ source, standing, states, areStatesTogether }: ScanContext, only: RowCondition | null): string {
+  return states ?? statesSql(source.dialect.tables.changes, standing, areStatesTogether ? only : null)
 }
 
-function sides(
+function changeStates(
   context: ScanContext,
   {
     joins,
@@ -158,10 +158,10 @@ function sides(
   }: { joins: string; condition: string; only?: RowCondition } & Pick<Scan, 'measured' | 'split' | 'terms' | 'multipliers' | 'leftOut'>,
 ): Scan {
   const { restriction, now } = context
-  const column = (attribute: ColumnAttribute) => sideColumn('s', attribute)
+  const column = (attribute: ColumnAttribute) => stateColumn('s', attribute)
   return {
     ...parts,
-    from: `${sidesOf(context, only ?? null)} s${joins}`,
+    from: `${statesOf(context, only ?? null)} s${joins}`,
     happened: 's.happened',
     where: [condition, counts('s', now), ...conditionsOf(restriction, 's.user_no', columnIn(column))],
     column,
@@ -170,7 +170,7 @@ function sides(
 
 const monthly = (context: ScanContext): Scan => {
   const { money } = context
-  return sides(context, {
+  return changeStates(context, {
     joins: `${factorJoins('s', money)}${durationJoin('s', context.products)}`,
     condition: 's.amount is not null',
     measured: [{ isMoney: true, sql: part => converted(`s.sign * ${convertibleSql('s', money)}`, money, part), multiplier: 0 }],
@@ -183,7 +183,7 @@ const monthly = (context: ScanContext): Scan => {
 
 /** Subscriptions in these states. `kinds`, one for each term: 1 auto-renew on, 0 off, 2 in grace. */
 const standing = (context: ScanContext, states: number[], kinds: number[]): Scan =>
-  sides(context, {
+  changeStates(context, {
     joins: '',
     condition: `s.state in (${states.join(', ')})`,
     only: context.source.dialect.changesState,

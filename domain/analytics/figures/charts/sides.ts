@@ -2,16 +2,16 @@ import { SIXTEENTHS_OF_A_MONTH, sixteenthsOf, sixteenthsSql } from '../../facts/
 import { CHANGE_CAUSE } from '../../facts/rows.ts'
 import type { ColumnAttribute } from '../attributes.ts'
 import type { ProductVocabulary } from '../product-vocabulary.ts'
-import type { Dialect, StandingSides } from '../source.ts'
-import type { Multiplier, SideName } from './money.ts'
+import type { Dialect, StockSnapshot } from '../source.ts'
+import type { Multiplier, StatePrefix } from './money.ts'
 
 /** What a side of a change says, behind `a_` and `b_`. */
-export const SIDE_COLUMNS =
+export const STATE_COLUMNS =
   'state renewing amount usd_given is_intro length bought_on platform product currency country app_version locale'.split(' ')
 
-const oneSide = (changes: string, side: 'a' | 'b', sign: 1 | -1, conditions: readonly string[]): string =>
-  `select user_no, subscription, happened, counts_from, media, campaign, ${sign} as sign, ${SIDE_COLUMNS.map(name => `${side}_${name} as ${name}`).join(', ')}
-   from ${changes} ${side} where ${[`${side}_state in (1, 2, 3)`, ...conditions].join(' and ')}`
+const oneState = (changes: string, prefix: 'a' | 'b', sign: 1 | -1, conditions: readonly string[]): string =>
+  `select user_no, subscription, happened, counts_from, media, campaign, ${sign} as sign, ${STATE_COLUMNS.map(name => `${prefix}_${name} as ${name}`).join(', ')}
+   from ${changes} ${prefix} where ${[`${prefix}_state in (1, 2, 3)`, ...conditions].join(' and ')}`
 
 /** SQL for a condition of a row, by its name. */
 export type RowCondition = (row: string) => string
@@ -21,41 +21,41 @@ export type RowCondition = (row: string) => string
  * values over all changes before a time is the value at that time. Only sides in trial, paid or grace. `standing`: the sides that stood just before a
  * time, in place of all changes before it. `only`: of the changes that are read.
  */
-export function sidesSql(changes: string, standing: StandingSides | null = null, only: RowCondition | null = null): string {
+export function statesSql(changes: string, standing: StockSnapshot | null = null, only: RowCondition | null = null): string {
   const conditions = (row: string) => [...(standing === null ? [] : [`happened >= ${standing.at}`]), ...(only === null ? [] : [only(row)])]
-  const sides = [oneSide(changes, 'a', 1, conditions('a')), oneSide(changes, 'b', -1, conditions('b'))]
+  const states = [oneState(changes, 'a', 1, conditions('a')), oneState(changes, 'b', -1, conditions('b'))]
   if (standing)
-    sides.push(`select user_no, subscription, ${standing.at - 1} as happened, null as counts_from, media, campaign, 1 as sign,
-      ${SIDE_COLUMNS.join(', ')} from ${standing.table}`)
-  return `(${sides.join(' union all ')})`
+    states.push(`select user_no, subscription, ${standing.at - 1} as happened, null as counts_from, media, campaign, 1 as sign,
+      ${STATE_COLUMNS.join(', ')} from ${standing.table}`)
+  return `(${states.join(' union all ')})`
 }
 
 /** Whether a change is one of state, auto-renew or period. Any other one tells of a period or run before the present one: both of its sides are the same. */
-export const sidesDiffer =
+export const statesDiffer =
   ({ changesState }: Pick<Dialect, 'changesState'>): RowCondition =>
   row =>
     `(${changesState(row)} or ${row}.cause in (${CHANGE_CAUSE.begin}, ${CHANGE_CAUSE.handover}))`
 
 /** The column of an attribute in a row of the sides. */
-export const sideColumn = (row: string, { columns }: ColumnAttribute): string => `${row}.${columns.side}`
+export const stateColumn = (row: string, { columns }: ColumnAttribute): string => `${row}.${columns.state}`
 
 const hasDurations = ({ durations }: ProductVocabulary): boolean => durations.columns[0]!.values.length > 0
 
 /** Joins the duration that the product has now. */
-export const durationJoin = (row: string, products: ProductVocabulary, side: SideName = ''): string =>
-  hasDurations(products) ? ` left join ${products.durations.name} d${side} on d${side}.product = ${row}.${side}product` : ''
+export const durationJoin = (row: string, products: ProductVocabulary, prefix: StatePrefix = ''): string =>
+  hasDurations(products) ? ` left join ${products.durations.name} d${prefix} on d${prefix}.product = ${row}.${prefix}product` : ''
 
 /** SQL for how long the period is, in sixteenths of a day: as its product's duration, unless it is introductory; else by its own length. */
-export function sixteenthsOfSide(row: string, products: ProductVocabulary, side: SideName = ''): string {
-  const own = sixteenthsSql(`${row}.${side}length`)
-  return hasDurations(products) ? `coalesce(case when not ${row}.${side}is_intro then d${side}.sixteenths end, ${own})` : own
+export function sixteenthsOfState(row: string, products: ProductVocabulary, prefix: StatePrefix = ''): string {
+  const own = sixteenthsSql(`${row}.${prefix}length`)
+  return hasDurations(products) ? `coalesce(case when not ${row}.${prefix}is_intro then d${prefix}.sixteenths end, ${own})` : own
 }
 
 /** The factor of a month, in parts of a month: month ÷ length. */
-export function monthlyFactor(row: string, products: ProductVocabulary, side: SideName = ''): Multiplier {
+export function monthlyFactor(row: string, products: ProductVocabulary, prefix: StatePrefix = ''): Multiplier {
   const parts = products.monthParts * BigInt(SIXTEENTHS_OF_A_MONTH)
-  const length = sixteenthsOfSide(row, products, side)
-  const code = hasDurations(products) ? length : `${row}.${side}length`
+  const length = sixteenthsOfState(row, products, prefix)
+  const code = hasDurations(products) ? length : `${row}.${prefix}length`
   const sixteenths = (value: bigint) => (hasDurations(products) ? value : BigInt(sixteenthsOf(Number(value))))
   return {
     codes: [code],

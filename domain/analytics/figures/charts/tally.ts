@@ -50,18 +50,18 @@ async function tallyAtOnce(context: ScanContext, scan: Scan, options: TallyOptio
   const { grid, needed = scan.terms.map(() => true), division = UNDIVIDED, most } = options
   const terms = scan.terms.flatMap((term, i) => (needed[i] ? { ...term, i } : []))
   const { split, conditions } = rowsOf(scan, terms, division)
-  const columns = columnsOf(context, scan, terms, { asked: conditions, withLeftOut: options.withLeftOut ?? false })
-  const place = context.source.dialect.small(placeSql(context, scan, options), grid.starts.length + 1)
+  const columns = columnsOf(context, scan, terms, { met: conditions, withLeftOut: options.withLeftOut ?? false })
+  const bucket = context.source.dialect.small(bucketSql(context, scan, options), grid.starts.length + 1)
   const from = `${scan.from}${division.joins} where ${[...conditions, ...timesOf(context, scan, options)].join(' and ')}`
   const keys = [
     ...(division === UNDIVIDED ? [] : [`${division.sql} as number`]),
-    `${scan.alike ? `${scan.alike.row}.place` : place} as place`,
+    `${scan.alike ? `${scan.alike.row}.bucket` : bucket} as bucket`,
     ...(split === null ? [] : [`${split} as split`]),
     ...scan.multipliers.flatMap(({ codes }, i) => codes.map((code, j) => `${code} as ${codeName(i, j)}`)),
   ]
   const found = await context.source.columns({
     text: `select ${[...keys, ...columns.map(({ sql, name }) => `${sql} as ${name}`)].join(', ')}
-      from ${scan.alike ? alikeSql(scan.alike, place, from) : from}
+      from ${scan.alike ? alikeSql(scan.alike, bucket, from) : from}
       group by ${keys.map((_, i) => i + 1).join(', ')}${most === undefined ? '' : ` limit ${most + 1}`}`,
     relations: [...scanRelations(context), ...division.relations],
   })
@@ -72,14 +72,14 @@ async function tallyAtOnce(context: ScanContext, scan: Scan, options: TallyOptio
 }
 
 /** What stands behind `from`: the rows of `rows`, with the place in the grid, added up where they are alike. */
-function alikeSql({ row, keys, sums, joins }: Alike, place: string, rows: string): string {
-  const own = Object.entries({ place, ...keys })
+function alikeSql({ row, keys, sums, joins }: Alike, bucket: string, rows: string): string {
+  const own = Object.entries({ bucket, ...keys })
   const columns = [...own, ...Object.entries(sums).map(([name, sql]) => [name, `sum(${sql})`] as const)]
   return `(select ${columns.map(([name, sql]) => `${sql} as ${name}`).join(', ')} from ${rows} group by ${own.map((_, i) => i + 1).join(', ')}) ${row}${joins}`
 }
 
 /** SQL for the place of a row: the number of its interval; before the grid, the number after the last one. */
-function placeSql({ source: { dialect } }: ScanContext, { happened }: Scan, { grid, reach }: TallyOptions): string {
+function bucketSql({ source: { dialect } }: ScanContext, { happened }: Scan, { grid, reach }: TallyOptions): string {
   const interval = intervalSql(happened, grid, dialect.divide)
   return reach === 'within' ? interval : `case when ${happened} < ${grid.starts[0]!} then ${grid.starts.length} else ${interval} end`
 }
@@ -119,19 +119,19 @@ const codeName = (multiplier: number, code: number): string => `m${multiplier}_$
 /** A column of sums. `measured`: the index of what is summed, multiplied by `weight`; null: what is left out. */
 type SumColumn = { name: string; sql: string; measured: number | null; weight: bigint }
 
-/** `asked`: conditions that all rows meet. */
+/** `met`: conditions that all rows meet. */
 function columnsOf(
   { source: { dialect }, money }: ScanContext,
   scan: Scan,
   terms: readonly Term[],
-  { asked, withLeftOut }: { asked: readonly string[]; withLeftOut: boolean },
+  { met, withLeftOut }: { met: readonly string[]; withLeftOut: boolean },
 ): SumColumn[] {
   const parts = factorParts(money.exchange)
   const used = new Set(terms.flatMap(({ plus, minus }) => (minus === undefined ? [plus] : [plus, minus])))
   const ofMeasured = [...used].flatMap((index): SumColumn[] => {
     const { isMoney, isCount, only, sql } = scan.measured[index]!
     const column = (part: FactorPart, sum: string, weight = 1n) => ({ name: `s${index}_${part}`, sql: sum, measured: index, weight })
-    if (isCount) return [column('whole', countSql(only!.filter(condition => !asked.includes(condition))))]
+    if (isCount) return [column('whole', countSql(only!.filter(condition => !met.includes(condition))))]
     if (!isMoney) return [column('whole', `sum(${sql('whole')})`)]
     return parts.map(({ part, weight }) => column(part, part === 'whole' ? dialect.sum(sql(part)) : `sum(${sql(part)})`, weight))
   })
@@ -179,7 +179,7 @@ function sumsOf({ column }: FigureColumns, { columns, scan }: Pick<Summed, 'colu
 function gathered(found: FigureColumns, summed: Summed): Map<number, Tally> {
   const { intervals, width, terms, columns, isSplit, isDivided } = summed
   const sums = sumsOf(found, summed)
-  const places = found.column('place')
+  const buckets = found.column('bucket')
   const splits = isSplit ? found.column('split') : null
   const numbers = isDivided ? found.column('number') : null
   const leftOut = columns.some(({ name }) => name === LEFT_OUT) ? found.column(LEFT_OUT) : null
@@ -193,10 +193,10 @@ function gathered(found: FigureColumns, summed: Summed): Map<number, Tally> {
     const number = numbers ? Number(numbers[row]) : ALL
     const one = tallies.get(number) ?? emptyTally(intervals, width)
     tallies.set(number, one)
-    const place = Number(places[row])
+    const bucket = Number(buckets[row])
     const add = (i: number, value: bigint) => {
-      if (place === intervals) one[i]!.before += value
-      else one[i]!.at[place]! += value
+      if (bucket === intervals) one[i]!.before += value
+      else one[i]!.at[bucket]! += value
     }
     for (const { i, plus, minus } of own) add(i, minus === undefined ? sums[plus]!(row) : sums[plus]!(row) - sums[minus]!(row))
     if (left !== 0n) add(width - 1, left)

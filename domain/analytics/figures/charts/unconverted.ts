@@ -7,7 +7,7 @@ import type { ScanCode } from './measure.ts'
 import { PER_MILLION, type Quotient } from './rounding.ts'
 import { scanOf, scanRelations } from './scan.ts'
 import type { Scan, ScanContext } from './scan-rows.ts'
-import { sidesDiffer, sidesSql } from './sides.ts'
+import { statesDiffer, statesSql } from './sides.ts'
 
 /** Transactions in a currency without any rate, and their amounts in it; apart from these their refunds, and what went back with these. */
 export type LeftOutMoney = { currency: string; transactions: number; amount: Quotient; refunds: number; refunded: Quotient }
@@ -31,20 +31,20 @@ const OF_STATE = 'sum(s.sign) as transactions, sum(s.sign * s.amount) as amount'
 const OF_CHANGES = `count(distinct s.subscription) as transactions,
   greatest(sum(case when s.sign = 1 then s.amount else 0 end), sum(case when s.sign = 1 then 0 else s.amount end)) as amount`
 
-const movedSides = ({ source: { dialect } }: ScanContext): string => sidesSql(dialect.tables.changes, null, sidesDiffer(dialect))
+const movedStates = ({ source: { dialect } }: ScanContext): string => statesSql(dialect.tables.changes, null, statesDiffer(dialect))
 
 /** What a question could not convert in the window; of a stock, at its end. Ordered by currency. */
 export async function unconvertedOf(
   context: ScanContext,
   { code, kind, window }: { code: ScanCode; kind: ChartKind; window: TimeWindow },
 ): Promise<LeftOutMoney[]> {
-  const isOfSides = code === 'monthly' || code === 'movement'
-  const scan = code === 'movement' ? scanOf('monthly', { ...context, sides: movedSides(context) }) : scanOf(code, context)
-  const ofSides = kind === 'stock' ? OF_STATE : OF_CHANGES
-  const sums = isOfSides ? ofSides : ofTransactions(window)
+  const isOfStates = code === 'monthly' || code === 'movement'
+  const scan = code === 'movement' ? scanOf('monthly', { ...context, states: movedStates(context) }) : scanOf(code, context)
+  const ofStates = kind === 'stock' ? OF_STATE : OF_CHANGES
+  const sums = isOfStates ? ofStates : ofTransactions(window)
   return namedMoney(
     context.source,
-    await leftOutRows(context, scan, isOfSides ? 's' : 't', sums, kind === 'stock' ? null : window.from, window.to),
+    await leftOutRows(context, scan, isOfStates ? 's' : 't', sums, kind === 'stock' ? null : window.from, window.to),
   )
 }
 

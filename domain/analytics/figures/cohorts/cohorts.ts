@@ -54,14 +54,14 @@ const cohortLabel = (start: number, grouping: Grouping): string =>
   DateTime.fromSeconds(start, { zone: 'utc' }).toFormat(LABEL_FORMATS[grouping])
 
 type Row = { group: MemberGroup; from: number; to: number }
-type Asked = Pick<CohortQuestion, 'mode' | 'now'> & { perUnit: bigint }
+type CellQuestion = Pick<CohortQuestion, 'mode' | 'now'> & { perUnit: bigint }
 
 /** Whether no day of the period has begun for anybody: the row ends before it. */
-const isAhead = (index: number, { from }: Row, { mode, now }: Asked): boolean =>
+const isAhead = (index: number, { from }: Row, { mode, now }: CellQuestion): boolean =>
   mode === 'by_days' && from + ((COHORT_DAYS[index - 2] ?? -1) + 1) * DAY >= now
 
 /** `open`: how many subscriptions are still inside of an earlier period. */
-function isOver(index: number, { group, to }: Row, { mode, now }: Asked, open: number): boolean {
+function isOver(index: number, { group, to }: Row, { mode, now }: CellQuestion, open: number): boolean {
   if (mode === 'by_days') return group.lastAnchor + (COHORT_DAYS[index - 1]! + 1) * DAY <= now
   return to <= now && open === 0
 }
@@ -82,38 +82,38 @@ const shownFigures = ({ users, inside, upTo }: Reached, perUnit: bigint): Cohort
  * By period: the cohorts in which it is over for everybody, together. A cohort that ended early, because nobody paid, is among them: without its users
  * the average would be that of survivors.
  */
-function reachableOf(rows: readonly Row[], asked: Asked): CohortTotalCell['reachable'][] {
-  const sums = periodLabels(asked.mode).map(() => ({ cohorts: 0, users: 0, inside: NO_PAYMENTS, upTo: NO_PAYMENTS }))
+function reachableOf(rows: readonly Row[], requested: CellQuestion): CohortTotalCell['reachable'][] {
+  const sums = periodLabels(requested.mode).map(() => ({ cohorts: 0, users: 0, inside: NO_PAYMENTS, upTo: NO_PAYMENTS }))
   for (const row of rows) {
     let upTo = NO_PAYMENTS
     for (const [i, sum] of sums.entries()) {
       const { open } = upTo
       const inside = row.group.periods.get(i + 1) ?? NO_PAYMENTS
       upTo = addPayments(upTo, inside)
-      if (!isOver(i + 1, row, asked, open)) break
+      if (!isOver(i + 1, row, requested, open)) break
       sum.cohorts += 1
       sum.users += row.group.users
       sum.inside = addPayments(sum.inside, inside)
       sum.upTo = addPayments(sum.upTo, upTo)
     }
   }
-  return sums.map(sum => ({ cohorts: sum.cohorts, users: sum.users, ...shownFigures(sum, asked.perUnit) }))
+  return sums.map(sum => ({ cohorts: sum.cohorts, users: sum.users, ...shownFigures(sum, requested.perUnit) }))
 }
 
-function cellsOf(row: Row, asked: Asked): CohortCell[] {
-  const { mode, perUnit } = asked
+function cellsOf(row: Row, requested: CellQuestion): CohortCell[] {
+  const { mode, perUnit } = requested
   const cells: CohortCell[] = []
   let upTo = NO_PAYMENTS
   for (const [i, label] of periodLabels(mode).entries()) {
     const index = i + 1
-    if (isAhead(index, row, asked)) break
+    if (isAhead(index, row, requested)) break
     const { open } = upTo
     const inside = row.group.periods.get(index) ?? NO_PAYMENTS
     upTo = addPayments(upTo, inside)
     cells.push({
       index,
       label,
-      is_complete: isOver(index, row, asked, open),
+      is_complete: isOver(index, row, requested, open),
       ...shownFigures({ users: row.group.users, inside, upTo }, perUnit),
     })
     if (mode === 'by_renewals' && inside.payers === 0) break
@@ -126,19 +126,22 @@ function triangleOf(
   { starts, range, grouping, ...question }: CohortQuestion,
   perUnit: bigint,
 ): CohortTriangle {
-  const asked = { ...question, perUnit }
+  const requested = { ...question, perUnit }
   const groups = [...cohorts].map(([cohort, group]): Row => ({ group, from: starts[cohort]!, to: starts[cohort + 1] ?? range.to }))
   const rows = groups.map((row): CohortRow => {
     const { group, from, to } = row
-    return { label: cohortLabel(from, grouping), from, to, users: group.users, periods: cellsOf(row, asked) }
+    return { label: cohortLabel(from, grouping), from, to, users: group.users, periods: cellsOf(row, requested) }
   })
   const cells = rows.flatMap(({ periods }) => periods)
   const largest = (metric: CohortMetric) => cells.reduce((most, cell) => Math.max(most, cell[metric]), 0)
-  const reachable = reachableOf(groups, asked)
+  const reachable = reachableOf(groups, requested)
   const total = whole &&
     rows[0] && {
       ...{ label: 'Total', users: whole.users },
-      periods: cellsOf({ group: whole, from: rows[0].from, to: range.to }, asked).map((cell, i) => ({ ...cell, reachable: reachable[i]! })),
+      periods: cellsOf({ group: whole, from: rows[0].from, to: range.to }, requested).map((cell, i) => ({
+        ...cell,
+        reachable: reachable[i]!,
+      })),
     }
   return {
     cohorts: rows,

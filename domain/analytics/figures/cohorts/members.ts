@@ -2,14 +2,14 @@ import { type AttributeCode, attributeOf, type ColumnAttribute } from '../attrib
 import { intervalSql, isOneRun } from '../buckets.ts'
 import { conditionsOf, loadRestriction } from '../restriction.ts'
 import type { FigureRelation, FigureStatement } from '../source.ts'
-import type { MembersAsked } from './question.ts'
+import type { RequestedMembers } from './question.ts'
 import { type FactReader, segmentsOf, type UserSegment, userValue } from './user-values.ts'
 
 /**
  * The users that a question is about. `condition`: SQL on the users `u`, beside that on the anchor; null: all of them. `segments`: null unless
  * asked. `segment`: SQL for its index.
  */
-export type Members = MembersAsked & {
+export type Members = RequestedMembers & {
   condition: string | null
   segments: UserSegment[] | null
   relations: FigureRelation[]
@@ -23,7 +23,7 @@ export type MemberCount = { segment: number; cohort: number; users: number; payi
 const SEGMENTS = 'segments'
 
 /** SQL: the anchor lies in the range and is known by now. */
-export const anchored = (anchor: string, { range, now }: MembersAsked): string =>
+export const anchored = (anchor: string, { range, now }: RequestedMembers): string =>
   `${anchor} >= ${range.from} and ${anchor} < ${Math.min(range.to, now + 1)}`
 
 /** SQL: the rows of the users, with their index of a segment (0 unless segmented). */
@@ -38,26 +38,29 @@ export function memberRows({ dialect }: FactReader['source'], members: Members):
 /** SQL for the value of a user, of an attribute with a column. */
 const classOf = (code: AttributeCode): string => userValue(attributeOf(code) as ColumnAttribute, 'u')
 
-async function restrictionOf(reader: FactReader, { filters }: MembersAsked): Promise<{ condition: string | null; sets: FigureRelation[] }> {
+async function restrictionOf(
+  reader: FactReader,
+  { filters }: RequestedMembers,
+): Promise<{ condition: string | null; sets: FigureRelation[] }> {
   if (filters.size === 0) return { condition: null, sets: [] }
   const restriction = await loadRestriction(reader, reader.environment, filters)
   return { condition: conditionsOf(restriction, 'u.user_no', classOf).join(' and '), sets: restriction.sets }
 }
 
 /** Finds who is asked about, and the segments in which they are. */
-export async function findMembers(reader: FactReader, asked: MembersAsked, starts: readonly number[]): Promise<Members> {
-  const { condition, sets } = await restrictionOf(reader, asked)
-  const plain: Members = { ...asked, segment: null, condition, segments: null, relations: sets, starts }
-  if (asked.segment === null) return plain
+export async function findMembers(reader: FactReader, requested: RequestedMembers, starts: readonly number[]): Promise<Members> {
+  const { condition, sets } = await restrictionOf(reader, requested)
+  const plain: Members = { ...requested, segment: null, condition, segments: null, relations: sets, starts }
+  if (requested.segment === null) return plain
   const { source } = reader
-  const value = userValue(asked.segment, 'u')
-  const where = [anchored(`u.${asked.anchor}`, asked), ...(condition === null ? [] : [condition])].join(' and ')
+  const value = userValue(requested.segment, 'u')
+  const where = [anchored(`u.${requested.anchor}`, requested), ...(condition === null ? [] : [condition])].join(' and ')
   const rows = await source.query({
     text: `select ${value} as value, count(*) as users from ${source.dialect.tables.users} u where ${where} group by ${value}`,
     relations: plain.relations,
   })
   const users = new Map(rows.map(row => [Number(row.value), Number(row.users)]))
-  const segments = await segmentsOf(reader, asked.segment.code, users)
+  const segments = await segmentsOf(reader, requested.segment.code, users)
   const pairs = segments.flatMap(({ numbers }, index) => numbers.map(value => ({ value: BigInt(value), segment: BigInt(index) })))
   const relation: FigureRelation = {
     name: SEGMENTS,
@@ -66,7 +69,7 @@ export async function findMembers(reader: FactReader, asked: MembersAsked, start
       { name: 'segment', values: pairs.map(({ segment }) => segment) },
     ],
   }
-  return { ...plain, segment: asked.segment, segments, relations: [...plain.relations, relation] }
+  return { ...plain, segment: requested.segment, segments, relations: [...plain.relations, relation] }
 }
 
 /** SQL for the index of the cohort of an anchor. */

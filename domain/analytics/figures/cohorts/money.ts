@@ -15,7 +15,7 @@ import {
 } from '../charts/money.ts'
 import type { Exchange } from '../exchange.ts'
 import type { FactSource } from '../source.ts'
-import type { MoneyAsked } from './question.ts'
+import type { RequestedMoney } from './question.ts'
 
 /**
  * How the paid transactions `t` are converted. `join`: SQL that adds the factors `f`. `parts`: SQL for the money of a transaction, of which
@@ -36,7 +36,7 @@ export const paidMoney = async (
   source: FactSource,
   exchange: Exchange,
   rates: ProceedsRates,
-  question: MoneyAsked & { now: number },
+  question: RequestedMoney & { now: number },
 ): Promise<PaidMoney> => (question.revenue === 'gross' ? gross(source, exchange) : net(source, exchange, rates, question))
 
 const missing = (given: string): string => `t.amount > 0 and ${isUnrated()} and not (${given})`

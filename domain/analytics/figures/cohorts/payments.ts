@@ -26,7 +26,7 @@ export type PaymentRow = Payments & { segment: number; cohort: number; period: n
 /** Periods by days: when they begin and the last one ends, in seconds after the anchor, by whole days. The first one has the number `first`. */
 export type Ages = { grid: Grid; first: number }
 
-export type PaymentsAsked = { members: Members; mode: CohortMode; ages: Ages; money: PaidMoney; exchange: Exchange }
+export type RequestedPayments = { members: Members; mode: CohortMode; ages: Ages; money: PaidMoney; exchange: Exchange }
 
 const DAY = 86_400
 /** Kind of what was credited of a payment: a negative amount. It is no payment. */
@@ -48,7 +48,7 @@ const FIRSTS_OF_OLD_FACTS = `(t.firsts | case when t.renewal is not null
  * The transactions `t` of the members, with `segment`, `bits`, and what they are added up by first: the key of their cohort, and the day of the age or
  * the number of the renewal. And the factors `f`.
  */
-function paid(source: FactSource, { members, mode, ages, money, exchange }: PaymentsAsked, { key }: CohortKey) {
+function paid(source: FactSource, { members, mode, ages, money, exchange }: RequestedPayments, { key }: CohortKey) {
   const { anchor, condition, segments, now } = members
   const { dialect } = source
   const isRestricted = condition !== null || segments !== null
@@ -82,7 +82,7 @@ function paid(source: FactSource, { members, mode, ages, money, exchange }: Paym
 const number = (row: FigureRow, name: string): number => Number(row[name] ?? 0n)
 
 /** Rows that have the same bits. The facts know who pays for the first time in a period, so nothing is counted twice. */
-function paymentsOf(row: FigureRow, { members, mode, ages, money: { parts } }: PaymentsAsked): PaymentRow {
+function paymentsOf(row: FigureRow, { members, mode, ages, money: { parts } }: RequestedPayments): PaymentRow {
   const bit = Object.values(ANCHORS).indexOf(members.anchor)
   const [rows, bits] = [number(row, 'rows'), number(row, 'bits')]
   const having = (one: number) => ((bits & (1 << one)) === 0 ? 0 : rows)
@@ -106,21 +106,24 @@ function paymentsOf(row: FigureRow, { members, mode, ages, money: { parts } }: P
 }
 
 /** The payments of all segments, cohorts and periods that have any, and the transactions that are missing in their money. */
-export async function readPayments(source: FactSource, asked: PaymentsAsked): Promise<{ rows: PaymentRow[]; unconverted: LeftOutMoney[] }> {
-  const cohort = cohortKey(`t.${asked.members.anchor}`, asked.members, source)
-  const { text, relations } = paid(source, asked, cohort)
-  const rows = await source.query({ text: summed(source, asked, cohort, text), relations })
+export async function readPayments(
+  source: FactSource,
+  requested: RequestedPayments,
+): Promise<{ rows: PaymentRow[]; unconverted: LeftOutMoney[] }> {
+  const cohort = cohortKey(`t.${requested.members.anchor}`, requested.members, source)
+  const { text, relations } = paid(source, requested, cohort)
+  const rows = await source.query({ text: summed(source, requested, cohort, text), relations })
   const isComplete = rows.every(row => number(row, 'missing') === 0)
   return {
-    rows: rows.map(row => paymentsOf(row, asked)),
-    unconverted: isComplete ? [] : await unconvertedOf(source, `${text} where ${asked.money.isMissing}`, relations),
+    rows: rows.map(row => paymentsOf(row, requested)),
+    unconverted: isComplete ? [] : await unconvertedOf(source, `${text} where ${requested.money.isMissing}`, relations),
   }
 }
 
 /** The sums by segment, cohort, period and bits: first by keys that are found fast, then of the few rows that are left. */
 function summed(
   { dialect }: FactSource,
-  { members, mode, ages, money, exchange }: PaymentsAsked,
+  { members, mode, ages, money, exchange }: RequestedPayments,
   { cohort }: CohortKey,
   text: string,
 ): string {

@@ -55,7 +55,7 @@ export type CohortQuery = MembersQuery & { grouping: Grouping; cohort_definition
 export type LtvQuery = MembersQuery
 
 /** Users whose anchor lies in the range, and not after `now`, who pass the filters. */
-export type MembersAsked = {
+export type RequestedMembers = {
   now: number
   anchor: Anchor
   range: TimeWindow
@@ -64,10 +64,10 @@ export type MembersAsked = {
   fresh: boolean
 }
 /** How money is counted. */
-export type MoneyAsked = { revenue: RevenueType; currency: string; rateDate: string | null }
+export type RequestedMoney = { revenue: RevenueType; currency: string; rateDate: string | null }
 
 /** Questions in which nothing is left to check. `starts`: of the cohorts. */
-export type LtvQuestion = MembersAsked & MoneyAsked & { mode: CohortMode }
+export type LtvQuestion = RequestedMembers & RequestedMoney & { mode: CohortMode }
 export type CohortQuestion = LtvQuestion & { grouping: Grouping; definition: CohortDefinition; starts: readonly number[] }
 
 const DAY = 86_400
@@ -91,7 +91,7 @@ function startsOf({ from, to }: TimeWindow, grouping: Grouping): number[] {
   return starts
 }
 
-const rangeAsked = ({ cohort_from, cohort_to }: MembersQuery, now: number): TimeWindow => ({
+const requestedRange = ({ cohort_from, cohort_to }: MembersQuery, now: number): TimeWindow => ({
   from: cohort_from ?? Math.max(0, now - DEFAULT_DAYS * DAY),
   to: cohort_to ?? now,
 })
@@ -99,7 +99,7 @@ const rangeAsked = ({ cohort_from, cohort_to }: MembersQuery, now: number): Time
 type Context = QueryContext & { own: 0 | 1 }
 
 function readMembers(query: MembersQuery, { now, hasRate, own }: Context) {
-  const range = rangeAsked(query, now)
+  const range = requestedRange(query, now)
   const { filters, faults: filterFaults } = readFilters(query, COHORT_FILTERS)
   const segment = COHORT_SEGMENTATIONS.find(({ code }) => code === query.segment) ?? null
   const rateDate = query.rate_date ?? null
@@ -112,24 +112,24 @@ function readMembers(query: MembersQuery, { now, hasRate, own }: Context) {
   ]
   if (query.segment !== undefined && segment === null) faults.push({ field: 'segment', message: `must be one of ${SEGMENTED.join(', ')}` })
   const { mode, revenue_type: revenue, currency } = query
-  return { range, faults, asked: { now, mode, revenue, currency, rateDate, filters, segment, fresh: query.fresh ?? false } }
+  return { range, faults, requested: { now, mode, revenue, currency, rateDate, filters, segment, fresh: query.fresh ?? false } }
 }
 
 /** The question of a query about cohorts. Throws `invalid_data` with every fault. */
 export function readCohortQuestion(query: CohortQuery, context: Context): CohortQuestion {
   const { grouping, cohort_definition: definition } = query
-  const { range: given, faults, asked } = readMembers(query, context)
+  const { range: given, faults, requested } = readMembers(query, context)
   const range = { from: startOf(given.from, grouping).toSeconds(), to: upToMidnight(given.to) }
   const starts = startsOf(range, grouping)
   if (starts.length > MOST_COHORTS)
     faults.push({ field: 'grouping', message: `gives more than ${MOST_COHORTS} cohorts: choose a longer one or a shorter range` })
   if (faults.length > 0) throw invalidFields(faults)
-  return { ...asked, range, grouping, definition, anchor: ANCHORS[definition], starts }
+  return { ...requested, range, grouping, definition, anchor: ANCHORS[definition], starts }
 }
 
 /** The question of a query about LTV: users created in the range, whose beginning is used as given. Throws `invalid_data` with every fault. */
 export function readLtvQuestion(query: LtvQuery, context: Context): LtvQuestion {
-  const { range, faults, asked } = readMembers(query, context)
+  const { range, faults, requested } = readMembers(query, context)
   if (faults.length > 0) throw invalidFields(faults)
-  return { ...asked, range: { from: range.from, to: upToMidnight(range.to) }, anchor: ANCHORS.new_customers }
+  return { ...requested, range: { from: range.from, to: upToMidnight(range.to) }, anchor: ANCHORS.new_customers }
 }

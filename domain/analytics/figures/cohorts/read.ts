@@ -8,7 +8,7 @@ import { type GroupByCohort, groupedMembers } from './group.ts'
 import { countByCohort, findMembers } from './members.ts'
 import { paidMoney } from './money.ts'
 import { type Ages, readPayments } from './payments.ts'
-import type { LtvQuestion, MembersAsked } from './question.ts'
+import type { LtvQuestion, RequestedMembers } from './question.ts'
 import type { FactReader } from './user-values.ts'
 
 /** Products are read only where the question is about them. */
@@ -16,7 +16,7 @@ export async function factReader(
   { pool, scanning }: FactAccess,
   environment: Environment,
   source: FactSource,
-  { segment, filters }: MembersAsked,
+  { segment, filters }: RequestedMembers,
 ): Promise<FactReader> {
   const isOfProducts = segment?.code === 'product_id' || filters.has('product_id')
   return { scanning, environment, source, products: isOfProducts ? await loadProductVocabulary(pool, environment) : NO_PRODUCTS }

@@ -7,7 +7,7 @@ import type { ScanContext } from '../charts/scan-rows.ts'
 import { loadExchange } from '../factors.ts'
 import { factRows, factRowsSql } from './fact-rows.ts'
 import { type Dated, type FormerRates, formerContributions, formerRates } from './former-rates.ts'
-import type { NumberAsked } from './number.ts'
+import type { RequestedNumber } from './number.ts'
 
 /**
  * What changed a number on a day of UTC. `facts`: that came or went; null: not counted, or rates changed. `contribution`: to the numerator; null:
@@ -29,7 +29,7 @@ const KEPT: readonly ScanCode[] = ['billed', 'refunded', 'proceeds', 'begun']
 const KEPT_ATTRIBUTES = ['target_platform', 'product_id', 'purchase_currency', 'country']
 
 /** Whether what is kept of erased users tells the number: it is kept by whole days, with few attributes. */
-function isKept({ chart, question, window, segment }: NumberAsked): boolean {
+function isKept({ chart, question, window, segment }: RequestedNumber): boolean {
   const attributes = [...question.filters.keys(), ...(segment !== null && question.segmentation ? [question.segmentation.code] : [])]
   return (
     window.from % DAY === 0 &&
@@ -46,7 +46,13 @@ const erasedSince = (environment: Environment, since: number) => `environment = 
  * The context in which the facts are those of users who were erased after a time. They are recorded when they were erased. Their days have rates of
  * their own: they may lie before those of the facts that are left.
  */
-async function ofErased(db: Db, context: ScanContext, environment: Environment, asked: NumberAsked, since: number): Promise<ScanContext> {
+async function ofErased(
+  db: Db,
+  context: ScanContext,
+  environment: Environment,
+  requested: RequestedNumber,
+  since: number,
+): Promise<ScanContext> {
   const { dialect } = context.source
   const transactions = `(select r.* from (
       select * from erased_facts where ${erasedSince(environment, since)} and kind is not null and recorded < ${since}) e
@@ -54,14 +60,18 @@ async function ofErased(db: Db, context: ScanContext, environment: Environment, 
       to_jsonb(e) || jsonb_build_object('recorded', floor(extract(epoch from e.erased_at)))) r
     cross join lateral generate_series(1, e.facts))`
   const source = { ...context.source, dialect: { ...dialect, tables: { ...dialect.tables, transactions } } }
-  return { ...context, source, money: { ...context.money, exchange: await loadExchange(db, source, asked.question) } }
+  return { ...context, source, money: { ...context.money, exchange: await loadExchange(db, source, requested.question) } }
 }
 
 type DatedSum = Dated & { day: bigint; facts: bigint }
 
 /** Sums of contributions by their currency, the day of their rate, and what else tells them apart (`by`, SQL). Without a rate, stated amounts in USD count. */
-async function datedSums(context: ScanContext, asked: NumberAsked, { by, where }: { by: string; where: string }): Promise<DatedSum[]> {
-  const rows = (await factRows(context, asked)).filter(({ role }) => role !== 'denominator')
+async function datedSums(
+  context: ScanContext,
+  requested: RequestedNumber,
+  { by, where }: { by: string; where: string },
+): Promise<DatedSum[]> {
+  const rows = (await factRows(context, requested)).filter(({ role }) => role !== 'denominator')
   if (rows.length === 0) return []
   const text = `select (${by})::bigint as day, f.currency, f.bought_on, count(*) as facts, sum(f.contribution) as contribution
     from (${factRowsSql(rows).join(' union all ')}) f where ${where} group by 1, 2, 3`
@@ -74,7 +84,7 @@ async function datedSums(context: ScanContext, asked: NumberAsked, { by, where }
     day: row.day as bigint,
     facts: row.facts as bigint,
     currency: words.get(Number(row.currency ?? 0n)) ?? 'USD',
-    boughtOn: asked.question.rateDate ?? dateOf((row.bought_on as bigint | null) ?? 0n),
+    boughtOn: requested.question.rateDate ?? dateOf((row.bought_on as bigint | null) ?? 0n),
     contribution: row.contribution as bigint,
   }))
 }
@@ -88,20 +98,20 @@ async function erasures(
   db: Db,
   context: ScanContext,
   environment: Environment,
-  asked: NumberAsked,
+  requested: RequestedNumber,
   since: number,
   rates: FormerRates,
 ): Promise<NumberChange[]> {
-  if (!isKept(asked)) {
+  if (!isKept(requested)) {
     const days = await context.source.query({
       text: `select distinct floor(extract(epoch from erased_at) / ${DAY})::bigint as day from erased_facts where ${erasedSince(environment, since)}`,
     })
     return days.map(({ day }) => ({ day: dateOf(day as bigint), cause: 'erasure', facts: null, contribution: null }))
   }
-  const erased = await ofErased(db, context, environment, asked, since)
-  const sums = await datedSums(erased, asked, { by: `f.recorded / ${DAY}`, where: 'true' })
-  const prices = await formerContributions(db, sums, asked.question.currency, rates)
-  const bottom = unitOf(MEASURES[asked.chart.code], context.products)
+  const erased = await ofErased(db, context, environment, requested, since)
+  const sums = await datedSums(erased, requested, { by: `f.recorded / ${DAY}`, where: 'true' })
+  const prices = await formerContributions(db, sums, requested.question.currency, rates)
+  const bottom = unitOf(MEASURES[requested.chart.code], context.products)
   return [
     ...Map.groupBy(
       sums.map((one, i) => ({ ...one, then: prices[i]!.values[0]! })),
@@ -115,14 +125,20 @@ async function erasures(
 }
 
 /** What changed rates have done since a time to the facts that were known before. */
-async function rateChanges(db: Db, context: ScanContext, asked: NumberAsked, since: number, rates: FormerRates): Promise<NumberChange[]> {
+async function rateChanges(
+  db: Db,
+  context: ScanContext,
+  requested: RequestedNumber,
+  since: number,
+  rates: FormerRates,
+): Promise<NumberChange[]> {
   if (rates.days.length === 0) return []
   const change = (i: number) => ({ day: rates.days[i]!, cause: 'exchange_rates' as const, facts: null })
   // The two sides of a movement have two days, and rates of their own.
-  if (MEASURES[asked.chart.code].scans.includes('movement')) return rates.days.map((_, i) => ({ ...change(i), contribution: null }))
-  const sums = await datedSums(context, asked, { by: '0', where: `f.recorded < ${since}` })
-  const prices = await formerContributions(db, sums, asked.question.currency, rates)
-  const bottom = unitOf(MEASURES[asked.chart.code], context.products)
+  if (MEASURES[requested.chart.code].scans.includes('movement')) return rates.days.map((_, i) => ({ ...change(i), contribution: null }))
+  const sums = await datedSums(context, requested, { by: '0', where: `f.recorded < ${since}` })
+  const prices = await formerContributions(db, sums, requested.question.currency, rates)
+  const bottom = unitOf(MEASURES[requested.chart.code], context.products)
   const steps: (bigint | null)[][] = rates.days.map(() => [])
   for (const { edges, values } of prices)
     for (const [n, edge] of edges.entries()) {
@@ -140,10 +156,10 @@ export async function otherCauses(
   db: Db,
   context: ScanContext,
   environment: Environment,
-  asked: NumberAsked,
+  requested: RequestedNumber,
   since: number,
 ): Promise<{ changes: NumberChange[]; knownSince: number }> {
-  const { chart, question, window } = asked
+  const { chart, question, window } = requested
   const rates = await formerRates(db, environment, {
     ago: context.now - since,
     currencies: chart.measure === 'usd' ? context.money.exchange.rated : [],
@@ -153,8 +169,8 @@ export async function otherCauses(
   const { knownSince } = rates
   if (since > context.now || window.from > context.now) return { changes: [], knownSince }
   const changes = [
-    ...(await rateChanges(db, context, asked, since, rates)),
-    ...(await erasures(db, context, environment, asked, since, rates)),
+    ...(await rateChanges(db, context, requested, since, rates)),
+    ...(await erasures(db, context, environment, requested, since, rates)),
   ]
   return { changes, knownSince }
 }

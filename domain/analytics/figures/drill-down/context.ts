@@ -9,7 +9,7 @@ import type { ScanContext } from '../charts/scan-rows.ts'
 import { OTHER_LABEL, valuesShown } from '../charts/segmented.ts'
 import { type FactAccess, withFacts } from '../open-source.ts'
 import { numbersOfValues } from '../restriction.ts'
-import { coefficientsOf, type NumberAsked, type SegmentValues } from './number.ts'
+import { coefficientsOf, type RequestedNumber, type SegmentValues } from './number.ts'
 
 /** The context of the statements behind a number: restricted to its segment, which `segment` spells out. */
 export type NumberContext = { context: ScanContext; segment: SegmentValues | null; behind: number }
@@ -18,15 +18,15 @@ export type NumberContext = { context: ScanContext; segment: SegmentValues | nul
 export const withNumber = <T>(
   access: FactAccess,
   environment: Environment,
-  asked: NumberAsked,
+  requested: RequestedNumber,
   work: (number: NumberContext) => Promise<T>,
 ): Promise<T> =>
   withFacts({ ...access, replicas: null }, environment, async source => {
-    const context = await scanContext(access, environment, source, asked.question)
-    const { segmentation } = asked.question
+    const context = await scanContext(access, environment, source, requested.question)
+    const { segmentation } = requested.question
     const { behind } = source
-    if (asked.segment === null || segmentation === null) return work({ context, segment: null, behind })
-    const segment = await segmentValues(context, asked, asked.segment, segmentation)
+    if (requested.segment === null || segmentation === null) return work({ context, segment: null, behind })
+    const segment = await segmentValues(context, requested, requested.segment, segmentation)
     const { code, values, isRest } = segment
     const words = { products: context.products, numbers: await source.numbersOf(values) }
     const restriction = { ...context.restriction, segment: { code, numbers: numbersOfValues(code, values, words), isRest } }
@@ -40,11 +40,17 @@ async function occurs({ source, products }: ScanContext, { code }: ColumnAttribu
 }
 
 /** The value that has the text as its code or label, and what the chart calls `Other` only where no value does. */
-async function segmentValues(context: ScanContext, asked: NumberAsked, text: string, attribute: ColumnAttribute): Promise<SegmentValues> {
+async function segmentValues(
+  context: ScanContext,
+  requested: RequestedNumber,
+  text: string,
+  attribute: ColumnAttribute,
+): Promise<SegmentValues> {
   const { code } = attribute
   if (text === UNKNOWN || (await occurs(context, attribute, text))) return { code, values: [text], isRest: false }
   if (text === labelOf(code, null)) return { code, values: [UNKNOWN], isRest: false }
-  if (text.toLowerCase() === OTHER_LABEL.toLowerCase()) return { code, values: await shownCodes(context, asked, attribute), isRest: true }
+  if (text.toLowerCase() === OTHER_LABEL.toLowerCase())
+    return { code, values: await shownCodes(context, requested, attribute), isRest: true }
   return {
     code,
     values: [PLATFORMS.find(platform => code === 'target_platform' && labelOf(code, platform) === text) ?? text],
@@ -52,8 +58,8 @@ async function segmentValues(context: ScanContext, asked: NumberAsked, text: str
   }
 }
 
-async function shownCodes(context: ScanContext, asked: NumberAsked, attribute: ColumnAttribute): Promise<string[]> {
-  const { chart, question } = asked
+async function shownCodes(context: ScanContext, requested: RequestedNumber, attribute: ColumnAttribute): Promise<string[]> {
+  const { chart, question } = requested
   const measure = MEASURES[chart.code]
   const { scans, whole } = measure.segmented ?? { scans: measure.scans, whole: coefficientsOf({ chart, series: chart.ofValues }) }
   const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame: frameOf(question), scans }

@@ -6,7 +6,7 @@ import type { FactAccess } from '../open-source.ts'
 import { type NumberChange, otherCauses } from './causes.ts'
 import { withNumber } from './context.ts'
 import { factRows } from './fact-rows.ts'
-import type { NumberAsked, SegmentValues } from './number.ts'
+import type { RequestedNumber, SegmentValues } from './number.ts'
 import { type FactBehind, factsAfter } from './page.ts'
 import { type NumberSums, sumsBehind } from './sums.ts'
 import { statementOnViews } from './views-statement.ts'
@@ -31,22 +31,24 @@ export type Explanation = Omit<NumberSums, 'late'> & {
 }
 
 /** What a number is computed from. Throws `upstream_timeout` after 30 s. */
-export const explained = (access: FactAccess, environment: Environment, asked: NumberAsked): Promise<Explanation> =>
-  withNumber(access, environment, asked, async ({ context, segment, behind }) => {
-    const { chart, window, series } = asked
-    const all = await factRows(context, asked)
+export const explained = (access: FactAccess, environment: Environment, requested: RequestedNumber): Promise<Explanation> =>
+  withNumber(access, environment, requested, async ({ context, segment, behind }) => {
+    const { chart, window, series } = requested
+    const all = await factRows(context, requested)
     const lateFrom = window.to + LATE_AFTER
-    const sums = await sumsBehind(access.pool, context, asked, all, lateFrom)
+    const sums = await sumsBehind(access.pool, context, requested, all, lateFrom)
     const late =
-      sums.late.length === 0 ? [] : (await factsAfter(context, environment, asked, all, { limit: MOST_LATE, recordedFrom: lateFrom })).facts
+      sums.late.length === 0
+        ? []
+        : (await factsAfter(context, environment, requested, all, { limit: MOST_LATE, recordedFrom: lateFrom })).facts
     const { late: byDay, ...found } = sums
-    const others = await otherCauses(access.pool, context, environment, asked, lateFrom)
+    const others = await otherCauses(access.pool, context, environment, requested, lateFrom)
     const changes = [...byDay.map((one): NumberChange => ({ ...one, cause: 'late_facts' })), ...others.changes]
     return {
       ...found,
       changes: changes.sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? 1 : -1)),
       changesKnownSince: others.knownSince,
-      value: quotientOf(asked, sums),
+      value: quotientOf(requested, sums),
       symbols: series === null ? chart.symbols : [chart.symbols[series]!],
       unconverted:
         chart.measure === 'usd' && all.length > 0
@@ -54,14 +56,14 @@ export const explained = (access: FactAccess, environment: Environment, asked: N
           : [],
       lateFacts: late,
       segment,
-      sql: await statementOnViews(access, environment, asked, { segment, now: context.now }),
+      sql: await statementOnViews(access, environment, requested, { segment, now: context.now }),
       asOf: context.source.asOf,
       behind,
     }
   })
 
 /** A percentage is a quotient of counts. */
-function quotientOf({ chart }: NumberAsked, { numerator, denominator }: NumberSums): Quotient {
+function quotientOf({ chart }: RequestedNumber, { numerator, denominator }: NumberSums): Quotient {
   if (denominator === null) return numerator
   const scale = chart.measure === 'percent' ? 100n : 1n
   return { top: numerator.top * scale, bottom: numerator.bottom * denominator.top }

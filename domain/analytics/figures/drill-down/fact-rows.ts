@@ -3,8 +3,8 @@ import { MEASURES, type ScanCode, TERMS } from '../charts/measure.ts'
 import { IS_SAME_PRICE, movementAtOnce } from '../charts/movement.ts'
 import { scanOf } from '../charts/scan.ts'
 import { counts, type ScanContext, termOfRow } from '../charts/scan-rows.ts'
-import { SIDE_COLUMNS } from '../charts/sides.ts'
-import { coefficientsOf, type NumberAsked } from './number.ts'
+import { STATE_COLUMNS } from '../charts/sides.ts'
+import { coefficientsOf, type RequestedNumber } from './number.ts'
 
 /** What a fact does for a number: it is a part of its sum, or of one of the two sums of a quotient. */
 export type FactRole = 'value' | 'numerator' | 'denominator'
@@ -77,13 +77,13 @@ const OF_USERS: Columns = {
 }
 
 /** Of the side after the change, unless only the one before is inside of the filters. */
-const ofSide = (name: string) => `case when m.a_amount is not null then m.a_${name} else m.b_${name} end`
+const ofState = (name: string) => `case when m.a_amount is not null then m.a_${name} else m.b_${name} end`
 const IN_BOTH = 'm.a_amount is not null and m.b_amount is not null'
 const OF_MOVEMENTS: Columns = {
   ...{ id: 'm.id', user_no: 'm.user_no', kind: String(CHANGE), recorded: 'm.recorded' },
   cause: `case when m.b_amount is null and m.b_any is not null then ${ENTERING} when m.a_amount is null and m.a_any is not null then ${LEAVING}
     when ${IN_BOTH} and ${IS_SAME_PRICE} and m.a_bought_on is distinct from m.b_bought_on then ${EXCHANGE_RATE} else m.cause end`,
-  ...Object.fromEntries(['product', 'platform', 'country', 'currency', 'amount', 'bought_on'].map(name => [name, ofSide(name)])),
+  ...Object.fromEntries(['product', 'platform', 'country', 'currency', 'amount', 'bought_on'].map(name => [name, ofState(name)])),
 }
 const MORE_OF_CHANGES = [
   ...['id', 'user_no', 'cause', 'recorded', 'a_platform', 'b_platform', 'a_country', 'b_country'].map(name => `c.${name}`),
@@ -96,7 +96,7 @@ function standingSql({ source, now }: ScanContext, before: number): string {
   const { changes } = source.dialect.tables
   const until = (row: string) => `${row}.happened < ${before} and ${counts(row, now)}`
   return `(select a.id, a.user_no, a.subscription, a.happened, a.counts_from, a.cause, a.recorded, a.media, a.campaign, 1 as sign,
-      ${SIDE_COLUMNS.map(name => `a.a_${name} as ${name}`).join(', ')}
+      ${STATE_COLUMNS.map(name => `a.a_${name} as ${name}`).join(', ')}
     from ${changes} a where a.a_state in (1, 2, 3) and ${until('a')} and not exists (
       select from ${changes} n where n.user_no = a.user_no and n.subscription = a.subscription and n.happened > a.happened and ${until('n')}))`
 }
@@ -111,7 +111,7 @@ function rowsOf(code: ScanCode, context: ScanContext, end: number) {
     case 'standing in trial':
       return {
         table: 'subscription_changes',
-        scan: scanOf(code, { ...context, sides: standingSql(context, end) }),
+        scan: scanOf(code, { ...context, states: standingSql(context, end) }),
         columns: OF_STATES,
       } as const
     case 'ended':
@@ -169,13 +169,13 @@ async function countedOnce(context: ScanContext, which: 'payers' | 'active users
 }
 
 /** The facts that a number is computed from. `context`: restricted to what belongs to the number. */
-export async function factRows(context: ScanContext, asked: NumberAsked): Promise<FactRows[]> {
-  const { chart, window } = asked
+export async function factRows(context: ScanContext, requested: RequestedNumber): Promise<FactRows[]> {
+  const { chart, window } = requested
   // A chart shows no bucket that has not begun.
   if (window.from > context.now) return []
   const { scans, denominator } = MEASURES[chart.code]
   const times = { from: window.from, end: Math.min(window.to, context.now + 1), isStock: chart.kind === 'stock' }
-  const own = ofScans(context, scans, coefficientsOf(asked), times, chart.kind === 'ratio' ? 'numerator' : 'value')
+  const own = ofScans(context, scans, coefficientsOf(requested), times, chart.kind === 'ratio' ? 'numerator' : 'value')
   if (denominator === undefined) return own
   if (typeof denominator === 'string') return [...own, await countedOnce(context, denominator, times.from, times.end)]
   return [...own, ...ofScans(context, scans, denominator, times, 'denominator')]

@@ -2,7 +2,7 @@ import type { Environment } from '../../../kernel/environment.ts'
 import type { FactAccess } from '../open-source.ts'
 import { withNumber } from './context.ts'
 import { factRows } from './fact-rows.ts'
-import type { NumberAsked } from './number.ts'
+import type { RequestedNumber } from './number.ts'
 import { type FactBehind, factsAfter } from './page.ts'
 
 /**
@@ -12,10 +12,10 @@ import { type FactBehind, factsAfter } from './page.ts'
 export const factsBehind = (
   access: FactAccess,
   environment: Environment,
-  asked: NumberAsked,
+  requested: RequestedNumber,
   { limit, ...options }: { limit: number; after?: string | undefined; recordedFrom?: number | undefined },
 ): Promise<{ facts: FactBehind[]; restarted: boolean; behind: number }> =>
-  withNumber(access, environment, asked, async ({ context, behind }) => ({
-    ...(await factsAfter(context, environment, asked, await factRows(context, asked), { limit: limit + 1, ...options })),
+  withNumber(access, environment, requested, async ({ context, behind }) => ({
+    ...(await factsAfter(context, environment, requested, await factRows(context, requested), { limit: limit + 1, ...options })),
     behind,
   }))

@@ -12,7 +12,13 @@ export type NumberQuery = CommonQuery & { start_time?: number | undefined; serie
  * One number of a chart. `window`: of the bucket, or that of the question for the total. `series`: the index of an unsegmented series; null: the
  * whole. `segment`: the label or code of one of the values by which the question segments; null: all of them.
  */
-export type NumberAsked = { chart: ChartOf; question: FigureQuestion; window: TimeWindow; series: number | null; segment: string | null }
+export type RequestedNumber = {
+  chart: ChartOf
+  question: FigureQuestion
+  window: TimeWindow
+  series: number | null
+  segment: string | null
+}
 
 /** The values of a segmentation that belong to the number: one, or all that are not shown (`isRest`). */
 export type SegmentValues = { code: AttributeCode; values: string[]; isRest: boolean }
@@ -20,14 +26,14 @@ export type SegmentValues = { code: AttributeCode; values: string[]; isRest: boo
 /** Series that are no parts of anything have no whole. */
 const hasWhole = ({ series, summary }: ChartOf): boolean => series.length === 1 || summary !== null
 
-function seriesAsked(chart: ChartOf, label: string | undefined): { series: number | null; faults: Detail[] } {
+function requestedSeries(chart: ChartOf, label: string | undefined): { series: number | null; faults: Detail[] } {
   if (label === undefined ? hasWhole(chart) : label === chart.summary) return { series: null, faults: [] }
   const series = label === undefined ? -1 : chart.series.indexOf(label)
   const faults = series < 0 ? [{ field: 'series', message: `must be one of ${chart.series.join(', ')}` }] : []
   return { series, faults }
 }
 
-function bucketAsked({ window, unit, zone }: FigureQuestion, start: number | undefined): TimeWindow | null {
+function requestedBucket({ window, unit, zone }: FigureQuestion, start: number | undefined): TimeWindow | null {
   if (start === undefined) return window
   const starts = bucketStarts(window, unit, zone)
   const i = starts.indexOf(start)
@@ -35,10 +41,10 @@ function bucketAsked({ window, unit, zone }: FigureQuestion, start: number | und
 }
 
 /** The number that a query means. Throws `invalid_data` with every fault. */
-export function readNumber(query: NumberQuery, chart: ChartOf, rules: QuestionRules, context: QueryContext): NumberAsked {
+export function readNumber(query: NumberQuery, chart: ChartOf, rules: QuestionRules, context: QueryContext): RequestedNumber {
   const question = readQuestion(query, rules, context)
-  const { series, faults } = seriesAsked(chart, query.series)
-  const window = bucketAsked(question, query.start_time)
+  const { series, faults } = requestedSeries(chart, query.series)
+  const window = requestedBucket(question, query.start_time)
   if (window === null) faults.push({ field: 'start_time', message: 'must be the start of a bucket of the chart' })
   if (query.segment !== undefined && question.segmentation === null) faults.push({ field: 'segment', message: 'needs segmentation' })
   if (window === null || faults.length > 0) throw invalidFields(faults)
@@ -47,7 +53,7 @@ export function readNumber(query: NumberQuery, chart: ChartOf, rules: QuestionRu
 }
 
 /** The coefficients of the number's terms. */
-export function coefficientsOf({ chart, series }: Pick<NumberAsked, 'chart' | 'series'>): readonly number[] {
+export function coefficientsOf({ chart, series }: Pick<RequestedNumber, 'chart' | 'series'>): readonly number[] {
   const rows: readonly (readonly number[])[] = MEASURES[chart.code].series
   return series === null ? rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0)) : rows[series]!
 }

@@ -5,7 +5,7 @@ import { scanRelations } from '../charts/scan.ts'
 import type { ScanContext } from '../charts/scan-rows.ts'
 import type { FigureRow } from '../source.ts'
 import { CAUSES, type FactRole, type FactRows, type FactTable, factRowsSql, KINDS } from './fact-rows.ts'
-import type { NumberAsked } from './number.ts'
+import type { RequestedNumber } from './number.ts'
 
 /**
  * A fact with a part in a number. `id`: its position among the facts of the number. `contribution`: to the sum of its role. `happened`, `recorded`:
@@ -55,7 +55,7 @@ type PageOptions = { limit: number; after?: string | undefined; recordedFrom?: n
 export async function factsAfter(
   context: ScanContext,
   environment: Environment,
-  asked: NumberAsked,
+  requested: RequestedNumber,
   all: readonly FactRows[],
   { limit, after, recordedFrom }: PageOptions,
 ): Promise<{ facts: FactBehind[]; restarted: boolean }> {
@@ -73,7 +73,7 @@ export async function factsAfter(
   })
   const text = `select * from (${parts.join(' union all ')}) x order by x.happened desc, x.part desc, x.id desc limit ${limit}`
   const rows = await context.source.query({ text, relations: scanRelations(context) })
-  return { facts: await named(context, rows, all, unitOf(MEASURES[asked.chart.code], context.products)), restarted }
+  return { facts: await named(context, rows, all, unitOf(MEASURES[requested.chart.code], context.products)), restarted }
 }
 
 /** Facts that come after the position, of one part. */

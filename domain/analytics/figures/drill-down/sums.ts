@@ -5,7 +5,7 @@ import { scanRelations } from '../charts/scan.ts'
 import type { ScanContext } from '../charts/scan-rows.ts'
 import type { FigureRow } from '../source.ts'
 import { type FactRole, type FactRows, factRowsSql, KINDS } from './fact-rows.ts'
-import type { NumberAsked } from './number.ts'
+import type { RequestedNumber } from './number.ts'
 
 /** `contribution`: the sum of those of the facts. */
 export type CountedFacts = { role: FactRole; kind: (typeof KINDS)[number]; facts: number; contribution: Quotient }
@@ -35,26 +35,26 @@ const edge = (rows: FigureRow[], name: string, isEarlier: (a: bigint, b: bigint)
 export async function sumsBehind(
   db: Db,
   context: ScanContext,
-  asked: NumberAsked,
+  requested: RequestedNumber,
   all: readonly FactRows[],
   lateFrom: number,
 ): Promise<NumberSums> {
   const rows = all.length === 0 ? [] : await context.source.query({ text: sumsSql(all, lateFrom), relations: scanRelations(context) })
-  const per = unitOf(MEASURES[asked.chart.code], context.products)
+  const per = unitOf(MEASURES[requested.chart.code], context.products)
   const role = (row: FigureRow): FactRole => all[Number(row.part)]!.role
   const [own, counted] = [rows.filter(row => role(row) !== 'denominator'), rows.filter(row => role(row) === 'denominator')]
   const over = (of: FigureRow[]): Quotient => ({ top: total(of, 'contribution'), bottom: per })
   const byKind = [...Map.groupBy(rows, row => `${role(row)} ${row.kind}`).values()]
   return {
     numerator: over(own),
-    denominator: asked.chart.kind === 'ratio' ? { top: total(counted, 'contribution'), bottom: 1n } : null,
+    denominator: requested.chart.kind === 'ratio' ? { top: total(counted, 'contribution'), bottom: 1n } : null,
     facts: byKind.map(of => ({
       role: role(of[0]!),
       kind: KINDS[Number(of[0]!.kind) - 1]!,
       facts: Number(total(of, 'facts')),
       contribution: { top: total(of, 'contribution'), bottom: role(of[0]!) === 'denominator' ? 1n : per },
     })),
-    currencies: asked.chart.measure === 'usd' ? await currencySums(db, context, asked, own, per) : [],
+    currencies: requested.chart.measure === 'usd' ? await currencySums(db, context, requested, own, per) : [],
     late: [
       ...Map.groupBy(
         own.filter(row => row.late !== null),
@@ -87,7 +87,7 @@ const rateDay = (day: string): string => {
 async function currencySums(
   db: Db,
   context: ScanContext,
-  { question }: NumberAsked,
+  { question }: RequestedNumber,
   own: FigureRow[],
   per: bigint,
 ): Promise<CurrencySum[]> {

@@ -26,10 +26,10 @@ export type ViewScan = { from: string; where: string[]; terms: string[] }
 const factor = (currency: string, day: string, { currency: target, rateDate }: ViewTerms): string =>
   `currency_factor(${currency}, ${rateDate === null ? day : `'${rateDate}'::date`}, '${target}')`
 
-/** The converted amount; 0 when it cannot be converted. `side`: before the names of the columns. */
-const converted = (row: string, terms: ViewTerms, side = ''): string => {
-  const [own, usd] = [`${row}.${side}purchase_currency`, `'USD'`].map(currency => factor(currency, `${row}.${side}bought_on`, terms))
-  return `coalesce(${row}.${side}amount * ${own}, ${row}.${side}usd_given * ${usd}, 0)`
+/** The converted amount; 0 when it cannot be converted. `prefix`: before the names of the columns. */
+const converted = (row: string, terms: ViewTerms, prefix = ''): string => {
+  const [own, usd] = [`${row}.${prefix}purchase_currency`, `'USD'`].map(currency => factor(currency, `${row}.${prefix}bought_on`, terms))
+  return `coalesce(${row}.${prefix}amount * ${own}, ${row}.${prefix}usd_given * ${usd}, 0)`
 }
 
 /** What the store leaves of one unit. */
@@ -84,9 +84,9 @@ const counted = (condition: string) => `case when ${condition} then 1 else 0 end
 const BY_RENEWAL = ['s.after_renewing is true', 's.after_renewing is not true']
 
 /** The column of an attribute in a change; those of the user have no sides. */
-const ofSide = (row: string, side: string) => (code: AttributeCode) => {
+const ofState = (row: string, prefix: string) => (code: AttributeCode) => {
   const attribute = attributeOf(code)!
-  return isColumn(attribute) ? `${row}.${attribute.columns.oneSided ? '' : side}${code}` : null
+  return isColumn(attribute) ? `${row}.${attribute.columns.hasOneState ? '' : prefix}${code}` : null
 }
 
 const known = ({ environment, now }: ViewTerms, row: string): string[] => [
@@ -99,14 +99,14 @@ function states(terms: ViewTerms, condition: string, sums: string[]): ViewScan {
   const last = `(select distinct on (c.subscription) c.* from perennial_subscription_changes c
    where ${[...known(terms, 'c'), `c.happened < ${terms.end}`].join(' and ')}
    order by c.subscription, c.happened desc) s`
-  return { from: last, where: [condition, ...terms.restrict('s.user_no', ofSide('s', 'after_'))], terms: sums }
+  return { from: last, where: [condition, ...terms.restrict('s.user_no', ofState('s', 'after_'))], terms: sums }
 }
 
 /** Monthly amounts before and after each change, in 336ths; 0 on a side outside of the filters. */
 function movement(terms: ViewTerms): ViewScan {
-  const monthly = (side: string) => {
-    const isInside = [`c.${side}amount is not null`, ...terms.restrict('c.user_no', ofSide('c', side))].join(' and ')
-    return `case when ${isInside} then c.${side}monthly_336ths * ${converted('c', terms, side)} else 0 end`
+  const monthly = (prefix: string) => {
+    const isInside = [`c.${prefix}amount is not null`, ...terms.restrict('c.user_no', ofState('c', prefix))].join(' and ')
+    return `case when ${isInside} then c.${prefix}monthly_336ths * ${converted('c', terms, prefix)} else 0 end`
   }
   const where = [...known(terms, 'c'), `c.happened >= ${terms.from}`, `c.happened < ${terms.end}`].join(' and ')
   return {
@@ -125,7 +125,7 @@ function ended(terms: ViewTerms): ViewScan {
   const where = [...known(terms, 'c'), `c.happened >= ${terms.from}`, `c.happened < ${terms.end}`]
   return {
     from: 'perennial_subscription_changes c',
-    where: [...where, ...terms.restrict('c.user_no', ofSide('c', 'after_'))],
+    where: [...where, ...terms.restrict('c.user_no', ofState('c', 'after_'))],
     terms: ['c.paid_ended', 'c.trials_ended', 'c.cancelled'],
   }
 }

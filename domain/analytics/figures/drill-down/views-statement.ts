@@ -5,7 +5,7 @@ import { isOfActiveUsers } from '../charts/distinct.ts'
 import { MEASURES, type ScanCode, TERMS } from '../charts/measure.ts'
 import type { FactAccess } from '../open-source.ts'
 import { type UserSet, userSetsOf } from '../user-sets.ts'
-import { coefficientsOf, type NumberAsked, type SegmentValues } from './number.ts'
+import { coefficientsOf, type RequestedNumber, type SegmentValues } from './number.ts'
 import { type Restrict, type ViewScan, type ViewTerms, viewScan } from './view-scans.ts'
 
 /** A value as SQL that means the same as a parameter. */
@@ -33,9 +33,9 @@ const inSets = (user: string, sets: readonly UserSet[]): string[] =>
     statements.length === 0 ? 'false' : `${user} in (${statements.map(({ sql, parameters }) => inlined(sql, parameters)).join(' union ')})`,
   )
 
-function restrictions({ question }: NumberAsked, segment: SegmentValues | null, sets: readonly UserSet[]): Restrict {
-  const asked = [...question.filters].filter(([code]) => isColumn(attributeOf(code)!))
-  const all = [...asked.map(([code, values]) => ({ code, values, isRest: false })), ...(segment ? [segment] : [])]
+function restrictions({ question }: RequestedNumber, segment: SegmentValues | null, sets: readonly UserSet[]): Restrict {
+  const columnFilters = [...question.filters].filter(([code]) => isColumn(attributeOf(code)!))
+  const all = [...columnFilters.map(([code, values]) => ({ code, values, isRest: false })), ...(segment ? [segment] : [])]
   return (user, column) => [
     ...all.flatMap(({ code, values, isRest }) => {
       const name = column(code)
@@ -98,20 +98,20 @@ const NEVER = 0
 export async function statementOnViews(
   { scanning, proceedsRates }: FactAccess,
   environment: Environment,
-  asked: NumberAsked,
+  requested: RequestedNumber,
   { segment, now }: { segment: SegmentValues | null; now: number },
 ): Promise<string> {
-  const { chart, question, window } = asked
+  const { chart, question, window } = requested
   const { scans, denominator } = MEASURES[chart.code]
   const sets = await userSetsOf(scanning, environment, question.filters)
   const terms: ViewTerms = {
     ...{ environment, now, proceedsRates, currency: question.currency, rateDate: question.rateDate },
     // The state at the end of a window that has not begun is that of no bucket.
     ...{ from: window.from, end: window.from > now ? NEVER : Math.min(window.to, now + 1) },
-    restrict: restrictions(asked, segment, sets),
+    restrict: restrictions(requested, segment, sets),
   }
   const places = chart.measure === 'count' ? 0 : 2
-  const numerator = sumOf(terms, scans, coefficientsOf(asked))
+  const numerator = sumOf(terms, scans, coefficientsOf(requested))
   const isMonthly = scans.some(code => code === 'monthly' || code === 'movement')
   if (denominator === undefined)
     return `select round(${isMonthly ? `round(${numerator}\n / 336.0, ${MONTHLY_PLACES})` : numerator}, ${places}) as value`

@@ -71,7 +71,7 @@ const logRows = (environment: Environment, ranges: readonly LogRange[]): string 
 type LogCopy = { ends: LogEnds; settled: number }
 
 /** A file by its path and its name in DuckDB. */
-export type ActivityPlace = { connection: DuckDBConnection; schema: string; path: string; pool: Pool; environment: Environment }
+export type ActivityLocation = { connection: DuckDBConnection; schema: string; path: string; pool: Pool; environment: Environment }
 
 export type Activity = {
   /** `none`: nobody asked for it yet. */
@@ -100,7 +100,7 @@ export async function dropActivity(connection: DuckDBConnection, schema: string)
   for (const name of [LOG, STALE, TIMES]) await connection.run(`drop table if exists ${schema}.${name}`)
 }
 
-export function activityOf({ connection, schema, path, pool, environment }: ActivityPlace): Activity {
+export function activityOf({ connection, schema, path, pool, environment }: ActivityLocation): Activity {
   const [log, stale, times] = [LOG, STALE, TIMES].map(name => `${schema}.${name}`) as [string, string, string]
   const [users, transactions] = [TABLES.users, TABLES.transactions].map(({ name }) => `${schema}.${name}`) as [string, string]
   const incomingTimes = 'incoming_activity'

@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Pool, Tx } from '../../../../store/connect.ts'
 import type { Environment } from '../../../kernel/environment.ts'
 import { pointInTimeOf } from '../point-in-time.ts'
-import type { FactExtent } from '../source.ts'
+import type { FactBounds } from '../source.ts'
 import { type Activity, type LogEnds, logEndsOf } from './activity.ts'
 import { digestOfFile, digestOfPostgres } from './digest.ts'
 import { widened } from './extent.ts'
@@ -17,7 +17,7 @@ export type FileContent = { generation: number; seq: number; asOf: number }
 export type Content = FileContent & { foldVersion: number }
 
 /** What is known of a file and holds for all states of it: nothing that it ever had lies outside of the extent. */
-export type Kept = { extent: FactExtent }
+export type Kept = { bounds: FactBounds }
 
 /** A file by its path and its name in DuckDB. */
 export type PullTarget = {
@@ -97,7 +97,7 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Fil
   const sql = `select ${selectedColumns(table)}, ${isTombstone} as is_gone from ${name} f where ${since.join(' and ')}`
   const rows = await loadRows(tx, { connection, beside: path, sql, into: incoming, columns: [...columns, arrived] })
   if (rows > 0) {
-    kept.extent = await widened(connection, kept.extent, name, incoming)
+    kept.bounds = await widened(connection, kept.bounds, name, incoming)
     if (name === TABLES.changes.name) await snapshots.dropBehind(await earliestOf(connection, `${schema}.${name}`, incoming))
     if (activity.phase() !== 'none') await activity.note(name, incoming)
     // A row of a user is written in place; other rows are never written again but as tombstones.

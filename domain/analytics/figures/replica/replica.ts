@@ -6,7 +6,7 @@ import type { Environment } from '../../../kernel/environment.ts'
 import { pointInTimeOf } from '../point-in-time.ts'
 import type { FactSource } from '../source.ts'
 import { type Activity, activityOf, activityTable, dropActivity, logEndsOf } from './activity.ts'
-import { extentOfFile, NO_EXTENT } from './extent.ts'
+import { boundsOfFile, NO_BOUNDS } from './extent.ts'
 import { Fallback, fallbackOf, OutOfDate } from './failure.ts'
 import { attach, originOf, type ReplicaFile, removeFile } from './file.ts'
 import { type Content, type FileContent, type Kept, pull } from './pull.ts'
@@ -30,7 +30,7 @@ export type Replica = {
   /** Brings the file to the facts of now. */
   refresh: () => Promise<void>
   /** Answers a question. `fresh`: with everything recorded before, or not at all. Throws Fallback, OutOfDate. */
-  ask: <T>(work: (source: FactSource) => Promise<T>, how: Freshness) => Promise<T>
+  query: <T>(work: (source: FactSource) => Promise<T>, how: Freshness) => Promise<T>
   /** `keep`: false removes the file. */
   close: (keep: boolean) => Promise<void>
 }
@@ -39,10 +39,10 @@ export type Replica = {
 export type Freshness = { fresh: boolean; deadline: number; active?: boolean }
 
 /** `patienceMs`: a question waits so long until a replica is up to date; then it answers from what there is. */
-export type ReplicaPlace = { instance: DuckDBInstance; pool: Pool; folder: string; environment: Environment; patienceMs: number }
+export type ReplicaLocation = { instance: DuckDBInstance; pool: Pool; folder: string; environment: Environment; patienceMs: number }
 
 /** Opens or makes the file of an environment. Throws OutOfDate when the environment is gone. */
-export async function openReplica({ instance, pool, folder, environment, patienceMs }: ReplicaPlace): Promise<Replica> {
+export async function openReplica({ instance, pool, folder, environment, patienceMs }: ReplicaLocation): Promise<Replica> {
   const connection = await instance.connect()
   const origin = await originOf(pool, environment)
   if (origin === null) throw new OutOfDate('the environment is gone')
@@ -67,7 +67,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   let content: Content = { generation: 0, seq: -1, foldVersion: 0, asOf: 0 }
   /** Of words of the facts, as far as they were asked for. */
   let numbers = new Map<string, number>()
-  const kept: Kept = { extent: NO_EXTENT }
+  const kept: Kept = { bounds: NO_BOUNDS }
   const bring = async (stored: FileContent | null, verify: boolean) => {
     const startedAt = performance.now()
     const before = content.seq
@@ -85,7 +85,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
       await attached()
       await bring(null, false)
     }
-    kept.extent = await extentOfFile(connection, file.schema)
+    kept.bounds = await boundsOfFile(connection, file.schema)
   }
   try {
     await attached()
@@ -159,11 +159,11 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   const buildActivity = (): Promise<void> => {
     const build = async () => {
       const own = await instance.connect()
-      asking.add(own)
+      querying.add(own)
       try {
         await activity.build(own, alone, () => isClosing)
       } finally {
-        asking.delete(own)
+        querying.delete(own)
         own.closeSync()
       }
     }
@@ -192,9 +192,9 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     if (activity.isBehind(ends)) throw new Fallback('building', 'the times of users are behind')
   }
 
-  const asking = new Set<DuckDBConnection>()
+  const querying = new Set<DuckDBConnection>()
   const idle: Session[] = []
-  const ask: Replica['ask'] = (work, how) => whileOpen(() => answer(work, how))
+  const query: Replica['query'] = (work, how) => whileOpen(() => answer(work, how))
 
   async function answer<T>(work: (source: FactSource) => Promise<T>, how: Freshness): Promise<T> {
     usedAt = performance.now()
@@ -204,7 +204,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     })
     if (isClosing) throw new Fallback('building', 'the replica is closed')
     const session = idle.pop() ?? { connection: await instance.connect(), relations: new Map() }
-    asking.add(session.connection)
+    querying.add(session.connection)
     let isWhole = false
     let isWanted = false
     const wants = (at: number) => {
@@ -224,7 +224,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     } finally {
       // The next question has them; without them it only takes longer.
       if (isWanted) void alone(() => snapshots.make()).catch(() => {})
-      asking.delete(session.connection)
+      querying.delete(session.connection)
       if (isWhole && idle.length < QUESTIONS_AT_ONCE) idle.push(session)
       else session.connection.closeSync()
     }
@@ -239,7 +239,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
       const read = await own.runAndReadAll(`select seq, as_of from ${file.schema}.replica_state`)
       const [seq, asOf] = read.getRows()[0]!.map(Number)
       const seen = snapshots.list().filter(one => before.includes(one))
-      const alike = { foldVersion: content.foldVersion, extent: kept.extent, snapshots: seen }
+      const alike = { foldVersion: content.foldVersion, bounds: kept.bounds, snapshots: seen }
       return seq === content.seq ? { ...alike, asOf: content.asOf, numbers } : { ...alike, asOf: asOf!, numbers: new Map() }
     } catch (error) {
       throw fallbackOf(error)
@@ -249,7 +249,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   async function close(keep: boolean): Promise<void> {
     isClosing = true
     while (works > 0) {
-      for (const own of asking) own.interrupt()
+      for (const own of querying) own.interrupt()
       await pause(5)
     }
     while (waiting > 0) await working.catch(() => {})
@@ -261,9 +261,9 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     environment,
     usedAt: () => usedAt,
     pulledAt: () => pulledAt,
-    isBusy: () => asking.size > 0 || waiting > 0,
+    isBusy: () => querying.size > 0 || waiting > 0,
     refresh,
-    ask,
+    query,
     close,
   }
 }

@@ -30,7 +30,7 @@ export type ReplicaOptions = {
 /** Copies of facts in columns, beside the process that answers questions. Losing one costs time, never a figure. */
 export type Replicas = {
   /** null: Postgres must answer. Throws what the work throws, and `upstream_timeout`. */
-  ask: <T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Freshness) => Promise<{ answer: T } | null>
+  query: <T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Freshness) => Promise<{ answer: T } | null>
   close: () => Promise<void>
 }
 
@@ -150,21 +150,21 @@ export function replicasOf(options: ReplicaOptions): Replicas {
   async function answered<T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Freshness): Promise<T> {
     const replica = await replicaOf(environment)
     const patience = () => timeLimit(Math.max(1, Math.ceil(how.deadline - performance.now()))).signal
-    const ask = async () => {
+    const query = async () => {
       try {
-        return await replica.ask(work, how)
+        return await replica.query(work, how)
       } catch (error) {
         if (error instanceof Fallback || error instanceof OutOfDate) void failed(error, replica)
         throw error
       }
     }
-    return inTurn(environment, ask, { patience }).catch(error => {
+    return inTurn(environment, query, { patience }).catch(error => {
       throw error?.name === 'TimeoutError' ? tooLate() : error
     })
   }
 
   return {
-    async ask(environment, work, how) {
+    async query(environment, work, how) {
       if (isClosed || !(await worth(environment))) return null
       try {
         const answer = await answered(environment, work, how)

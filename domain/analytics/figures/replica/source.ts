@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBResultReader, DuckDBVector } from '@duckdb/node-api'
 import { Refusal } from '../../../kernel/refusal.ts'
 import type { Grid } from '../buckets.ts'
-import type { Dialect, FactExtent, FactSource, FigureColumns, FigureRelation, FigureRow, FigureStatement, Value } from '../source.ts'
+import type { Dialect, FactBounds, FactSource, FigureColumns, FigureRelation, FigureRow, FigureStatement, Value } from '../source.ts'
 import { Fallback, fallbackOf } from './failure.ts'
 import { type KeptSnapshot, snapshotTime } from './stock-snapshots.ts'
 import { TABLES } from './tables.ts'
@@ -101,7 +101,7 @@ export type Session = { connection: DuckDBConnection; relations: Map<string, Fig
 export type Snapshot = {
   asOf: number
   foldVersion: number
-  extent: FactExtent
+  bounds: FactBounds
   numbers: Map<string, number>
   snapshots: readonly KeptSnapshot[]
 }
@@ -126,7 +126,7 @@ export async function onReplica(
     schema,
     asOf,
     foldVersion,
-    extent,
+    bounds,
     deadline,
     numbers,
     snapshots,
@@ -169,7 +169,7 @@ export async function onReplica(
     dialect: dialectOf(schema),
     asOf,
     foldVersion,
-    extent,
+    bounds,
     query: async statement => rowsOf(await answered(statement)),
     columns: async statement => columnsOf(await answered(statement)),
     async activeTimes(grid, now) {

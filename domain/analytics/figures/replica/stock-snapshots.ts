@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { SIDE_COLUMNS } from '../charts/sides.ts'
+import { STATE_COLUMNS } from '../charts/sides.ts'
 import { TABLES } from './tables.ts'
 
 // What stood at the beginning of a month, so that a stock of today does not add up the changes of years.
@@ -25,7 +25,7 @@ export function snapshotTime(at: number, now: number): number | null {
   return month > 0 ? month : null
 }
 
-const sideOf = (names: readonly string[]) => names.map(name => `c.a_${name} as ${name}`).join(', ')
+const stateOf = (names: readonly string[]) => names.map(name => `c.a_${name} as ${name}`).join(', ')
 
 export type StockSnapshots = {
   /** Those of now: the list does not change afterwards. */
@@ -53,13 +53,13 @@ export function stockSnapshotsOf(connection: DuckDBConnection, schema: string): 
     await connection.run('begin')
     try {
       await connection.run(`create or replace table ${table} as
-        select c.user_no, c.subscription, c.media, c.campaign, ${sideOf(SIDE_COLUMNS)} from ${changes} c
+        select c.user_no, c.subscription, c.media, c.campaign, ${stateOf(STATE_COLUMNS)} from ${changes} c
         join (select subscription, max(happened) as happened from ${changes} where happened < ${at} group by subscription) l
           on l.subscription = c.subscription and l.happened = c.happened
         where c.a_state in (1, 2, 3)`)
       const countsFrom = await oneNumber(`select max(counts_from) from ${changes} where happened < ${at} and a_state <> b_state`)
       // Every change begins where the one before ended, or the snapshots are not the sum of the changes.
-      const isIn = (side: string) => `case when ${side}_state in (1, 2, 3) then 1 + coalesce(${side}_amount, 0) else 0 end`
+      const isIn = (prefix: string) => `case when ${prefix}_state in (1, 2, 3) then 1 + coalesce(${prefix}_amount, 0) else 0 end`
       const added = await oneNumber(`select sum(${isIn('a')}) - sum(${isIn('b')}) from ${changes} where happened < ${at}`)
       const stood = await oneNumber(`select sum(1 + coalesce(amount, 0)) from ${table}`)
       await connection.run(added === stood ? 'commit' : 'rollback')

@@ -30,7 +30,8 @@ const columnsOf = (columns: readonly (readonly [name: string, type: string, ...u
   columns.filter(([name]) => !KEPT_OUT.includes(name)).map(([name, type]) => ({ name, type: TYPES[type]! }))
 
 /** An amount finds its factor of exchange by these; without them it would be missing in a sum. */
-const findsFactor = (side: string): string => `${side}amount is null or (${side}currency is not null and ${side}bought_on is not null)`
+const findsFactor = (prefix: string): string =>
+  `${prefix}amount is null or (${prefix}currency is not null and ${prefix}bought_on is not null)`
 
 const ID = { name: 'id', type: 'BIGINT' }
 const USER_NO = { name: 'user_no', type: 'BIGINT' }

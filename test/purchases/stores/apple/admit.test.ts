@@ -47,7 +47,7 @@ test('an authentic notification is accepted, with its lineage as lane', async ()
       type: 'SUBSCRIBED',
       subtype: 'INITIAL_BUY',
       environment: 'sandbox',
-      lane: subscription.lineage,
+      queue: subscription.lineage,
       statedAt: NOW - 1000,
     },
   })
@@ -56,7 +56,7 @@ test('an authentic notification is accepted, with its lineage as lane', async ()
 test('one that names no lineage is accepted into a lane of its own', async () => {
   expect(await admitPayload({})).toMatchObject({
     is: 'accepted',
-    notification: { environment: 'production', lane: expect.stringMatching(/^notification:/) },
+    notification: { environment: 'production', queue: expect.stringMatching(/^notification:/) },
   })
 })
 

@@ -48,7 +48,7 @@ describe('by its ids', () => {
     storeType: null,
     isSubscription: null,
   })
-  const confirm = (claim: StoreClaim, asking = fixture.asking) => fixture.store.confirm(claim, asking)
+  const confirm = (claim: StoreClaim, context = fixture.context) => fixture.store.confirm(claim, context)
 
   test('a transaction is confirmed with the whole history of its lineage', async () => {
     const subscription = known()
@@ -90,7 +90,7 @@ describe('by its ids', () => {
     subscription.subscribe(BEGIN)
     fixture.server.sandbox.lineages.push(subscription.state)
     expect(await confirm(claimOf(subscription.lineage))).toEqual({ is: 'unknown' })
-    const answer = await confirm(claimOf(subscription.lineage), { ...fixture.asking, environment: 'sandbox' })
+    const answer = await confirm(claimOf(subscription.lineage), { ...fixture.context, environment: 'sandbox' })
     expect(answer).toMatchObject({ is: 'reports', environment: 'sandbox' })
   })
 
@@ -104,9 +104,9 @@ describe('by its ids', () => {
 })
 
 describe('by Apple’s signature', () => {
-  const confirm = (signedTransaction: string, asking = fixture.asking) =>
-    fixture.store.confirm({ platform: 'app_store', signedTransaction }, asking)
-  const unconnected = () => ({ ...fixture.asking, settings: appleSettings() })
+  const confirm = (signedTransaction: string, context = fixture.context) =>
+    fixture.store.confirm({ platform: 'app_store', signedTransaction }, context)
+  const unconnected = () => ({ ...fixture.context, settings: appleSettings() })
 
   test('the signature suffices where the project is not connected', async () => {
     const subscription = subscribed()
@@ -121,8 +121,8 @@ describe('by Apple’s signature', () => {
   })
 
   test('without a stored bundle, that of the transaction counts', async () => {
-    const asking = { ...fixture.asking, settings: appleSettings({ bundle_id: null }) }
-    expect(await confirm(subscribed().signedTransaction(NOW, { bundleId: 'com.any' }), asking)).toMatchObject({ is: 'reports' })
+    const context = { ...fixture.context, settings: appleSettings({ bundle_id: null }) }
+    expect(await confirm(subscribed().signedTransaction(NOW, { bundleId: 'com.any' }), context)).toMatchObject({ is: 'reports' })
   })
 
   test('connected: with the history, and what was signed beside it', async () => {
@@ -142,7 +142,7 @@ describe('by Apple’s signature', () => {
     const subscription = appleSubscription(impatient.chain)
     subscription.subscribe(BEGIN)
     const claim = { platform: 'app_store', signedTransaction: subscription.signedTransaction(NOW) } as const
-    expect(onlyReport(await impatient.store.confirm(claim, impatient.asking))).toMatchObject({ isWhole: false })
+    expect(onlyReport(await impatient.store.confirm(claim, impatient.context))).toMatchObject({ isWhole: false })
     await impatient.close()
   })
 
@@ -161,7 +161,7 @@ describe('by Apple’s signature', () => {
       controller.abort(new Error('over'))
       return 'hang'
     }
-    await expect(confirm(known().signedTransaction(NOW), { ...fixture.asking, signal: controller.signal })).rejects.toThrow('over')
+    await expect(confirm(known().signedTransaction(NOW), { ...fixture.context, signal: controller.signal })).rejects.toThrow('over')
   })
 
   test('a wrong one is not known', async () => {

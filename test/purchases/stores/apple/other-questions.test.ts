@@ -13,7 +13,7 @@ afterAll(() => fixture.close())
 const RANGE = { fromMs: NOW - MONTH_MS, toMs: NOW, onlyFailures: false }
 
 test('a sweep reads the notifications of a time page by page, and each is admitted as if it had been posted', async () => {
-  const { server, store, chain, asking, settings } = fixture
+  const { server, store, chain, context, settings } = fixture
   const sent = Array.from({ length: 45 }, (_, i) => appleSubscription(chain).subscribe(NOW - 1000 * i))
   server.production.notifications = sent.map(({ body }, i) => ({ signedPayload: signedPayloadOf(body), isFailure: i % 10 === 0 }))
 
@@ -21,7 +21,7 @@ test('a sweep reads the notifications of a time page by page, and each is admitt
     const pages: Uint8Array[][] = []
     let token: string | null = null
     do {
-      const answer = await store.notificationHistory({ ...RANGE, onlyFailures }, token, asking)
+      const answer = await store.notificationHistory({ ...RANGE, onlyFailures }, token, context)
       if (answer.is !== 'answer') throw new Error(answer.is)
       pages.push(answer.value.bodies)
       token = answer.value.next
@@ -38,27 +38,27 @@ test('a sweep reads the notifications of a time page by page, and each is admitt
 
 test('a page that Apple refuses', async () => {
   fixture.server.override = () => ({ status: 401 })
-  expect(await fixture.store.notificationHistory(RANGE, null, fixture.asking)).toEqual({ is: 'refused', why: 'http_401' })
+  expect(await fixture.store.notificationHistory(RANGE, null, fixture.context)).toEqual({ is: 'refused', why: 'http_401' })
   fixture.server.override = null
 })
 
 test('a test notification is asked for, and what became of it', async () => {
-  const asking = { ...fixture.asking, environment: 'sandbox' } as const
-  expect(await fixture.store.requestTest(asking)).toEqual({ is: 'answer', value: 'sandbox_token' })
-  expect(await fixture.store.testAttempts('sandbox_token', asking)).toEqual({ is: 'answer', value: ['SUCCESS'] })
+  const context = { ...fixture.context, environment: 'sandbox' } as const
+  expect(await fixture.store.requestTest(context)).toEqual({ is: 'answer', value: 'sandbox_token' })
+  expect(await fixture.store.testAttempts('sandbox_token', context)).toEqual({ is: 'answer', value: ['SUCCESS'] })
   expect(fixture.server.asked.at(-1)!.path).toBe('/sandbox/inApps/v1/notifications/test/sandbox_token')
 })
 
 test('a request for consumption information is answered with what the project wishes', async () => {
-  const { server, store, chain, asking } = fixture
+  const { server, store, chain, context } = fixture
   const subscription = appleSubscription(chain)
   subscription.subscribe(NOW)
   server.production.lineages.push(subscription.state)
   const consumption = { customerConsented: true, deliveryStatus: 'DELIVERED', sampleContentProvided: false }
-  expect(await store.sendConsumption(subscription.lineage, 'decline', asking)).toEqual({ is: 'answer', value: null })
+  expect(await store.sendConsumption(subscription.lineage, 'decline', context)).toEqual({ is: 'answer', value: null })
   expect(jsonOf(server.asked.at(-1)!)).toEqual({ ...consumption, refundPreference: 'DECLINE' })
-  expect(await store.sendConsumption(subscription.lineage, 'grant_full', asking)).toEqual({ is: 'answer', value: null })
+  expect(await store.sendConsumption(subscription.lineage, 'grant_full', context)).toEqual({ is: 'answer', value: null })
   expect(jsonOf(server.asked.at(-1)!)).toEqual({ ...consumption, refundPreference: 'GRANT_FULL' })
-  expect(await store.sendConsumption('99', 'decline', asking)).toEqual({ is: 'unknown' })
-  expect(await store.sendConsumption('../99', 'decline', asking)).toEqual({ is: 'unknown' })
+  expect(await store.sendConsumption('99', 'decline', context)).toEqual({ is: 'unknown' })
+  expect(await store.sendConsumption('../99', 'decline', context)).toEqual({ is: 'unknown' })
 })

@@ -39,7 +39,7 @@ function known(world: 'production' | 'sandbox' = 'production'): AppleSubscriptio
   return subscription
 }
 
-const refresh = (lineage: string, asking = fixture.asking) => fixture.store.refresh(lineage, asking)
+const refresh = (lineage: string, context = fixture.context) => fixture.store.refresh(lineage, context)
 const reported = async (lineage: string) => onlyReport(await refresh(lineage))
 const reportedIn = (report: { statements: Parameters<typeof periodsIn>[0] }): ReportedPeriod[] =>
   periodsIn(report.statements).map(({ reported }) => reported)
@@ -148,7 +148,7 @@ describe('a lineage is reported whole', () => {
   test('the sandbox has an address of its own', async () => {
     const subscription = known('sandbox')
     expect(await refresh(subscription.lineage)).toEqual({ is: 'unknown' })
-    const answer = await refresh(subscription.lineage, { ...fixture.asking, environment: 'sandbox' })
+    const answer = await refresh(subscription.lineage, { ...fixture.context, environment: 'sandbox' })
     expect(answer).toMatchObject({ is: 'reports', environment: 'sandbox' })
   })
 })
@@ -180,7 +180,7 @@ describe('no answer', () => {
   test('silence', async () => {
     const impatient = await appleFixture({ limitMs: 20 })
     impatient.server.override = () => 'hang'
-    expect(await impatient.store.refresh('1', impatient.asking)).toEqual({ is: 'later', why: 'timeout', afterMs: null })
+    expect(await impatient.store.refresh('1', impatient.context)).toEqual({ is: 'later', why: 'timeout', afterMs: null })
     await impatient.close()
   })
 
@@ -204,8 +204,8 @@ describe('no answer', () => {
     expect(await refresh(subscription.lineage)).toEqual({ is: 'later', why: 'answer_unreadable', afterMs: null })
   })
 
-  test.each([['../../v1/notifications/test'], ['1?x=1'], [''], ['notification:1']])('an id that is none of Apple’s: %s', async lane => {
-    expect(await refresh(lane)).toEqual({ is: 'unknown' })
+  test.each([['../../v1/notifications/test'], ['1?x=1'], [''], ['notification:1']])('an id that is none of Apple’s: %s', async queue => {
+    expect(await refresh(queue)).toEqual({ is: 'unknown' })
     expect(fixture.server.asked).toEqual([])
   })
 
@@ -216,13 +216,13 @@ describe('no answer', () => {
     ['switched off', {}, false],
   ])('a project %s is not connected', async (_, values, enabled) => {
     const settings = appleSettings({ ...fixture.server.key, ...values }, enabled)
-    expect(await refresh('1', { ...fixture.asking, settings })).toEqual({ is: 'refused', why: 'not_connected' })
+    expect(await refresh('1', { ...fixture.context, settings })).toEqual({ is: 'refused', why: 'not_connected' })
     expect(fixture.server.asked).toEqual([])
   })
 
   test('another key: Apple refuses it', async () => {
     const settings = appleSettings({ ...fixture.server.key, iap_key_identifier: 'OTHER' })
-    expect(await refresh(known().lineage, { ...fixture.asking, settings })).toEqual({ is: 'refused', why: 'http_401' })
+    expect(await refresh(known().lineage, { ...fixture.context, settings })).toEqual({ is: 'refused', why: 'http_401' })
   })
 
   test('a caller that goes away gets its own reason', async () => {
@@ -231,6 +231,6 @@ describe('no answer', () => {
       controller.abort(new Error('lease lost'))
       return 'hang'
     }
-    await expect(refresh('1', { ...fixture.asking, signal: controller.signal })).rejects.toThrow('lease lost')
+    await expect(refresh('1', { ...fixture.context, signal: controller.signal })).rejects.toThrow('lease lost')
   })
 })

@@ -24,12 +24,12 @@ const facts = (statements: ReturnType<typeof periodsIn>) =>
 test('a story that Apple posts is admitted into one lane, and says the same of its periods as Apple’s answer', async () => {
   const { subscription, notifications } = story
   const gates = await Promise.all(notifications.map(({ body }) => fixture.store.admit(arrivalOf(body), fixture.settings)))
-  expect(gates.map(gate => (gate.is === 'accepted' ? gate.notification.lane : gate.is))).toEqual(Array(10).fill(subscription.lineage))
+  expect(gates.map(gate => (gate.is === 'accepted' ? gate.notification.queue : gate.is))).toEqual(Array(10).fill(subscription.lineage))
 
   const reads = await Promise.all(notifications.map(notification => fixture.read(notification)))
   expect(reads.map(({ refresh }) => refresh)).toEqual(Array(10).fill(false))
   const statements = reads.flatMap(read => periodsIn(onlyReport(read).statements))
-  const asked = onlyReport(await fixture.store.refresh(subscription.lineage, fixture.asking))
+  const asked = onlyReport(await fixture.store.refresh(subscription.lineage, fixture.context))
   expect(facts(statements)).toEqual(facts(periodsIn(asked.statements)))
   expect(Object.keys(facts(statements))).toHaveLength(4)
 })

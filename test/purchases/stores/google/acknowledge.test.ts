@@ -13,7 +13,7 @@ beforeEach(() => {
   fixture.google.asked.length = 0
 })
 
-const acknowledge = (token: string) => fixture.play.acknowledge(token, fixture.asking)
+const acknowledge = (token: string) => fixture.play.acknowledge(token, fixture.context)
 const posted = () => fixture.google.asked.filter(({ method, path }) => method === 'POST' && path !== '/token').map(({ path }) => path)
 const oneTime = (purchaseState: string, acknowledgementState = 'ACKNOWLEDGEMENT_STATE_PENDING') =>
   fixture.google.oneTimes.set('coins', {

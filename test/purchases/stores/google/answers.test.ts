@@ -17,7 +17,7 @@ beforeEach(() => {
   fixture.google.asked.length = 0
 })
 
-const refresh = (token = 'token-1') => fixture.play.refresh(token, fixture.asking)
+const refresh = (token = 'token-1') => fixture.play.refresh(token, fixture.context)
 /** The answer of one kind of request; all others are right. */
 function answerOf(path: string, reply: VendorReply) {
   fixture.google.instead = asked => (asked.path.includes(path) ? reply : undefined)
@@ -93,7 +93,7 @@ test.each<[VendorReply, object]>([
 ])('no access token: %j', async (reply, answer) => {
   const other = await playFixture()
   other.google.tokens.refuse = reply
-  expect(await other.play.refresh('token-1', other.asking)).toEqual(answer)
+  expect(await other.play.refresh('token-1', other.context)).toEqual(answer)
   await other.close()
 })
 
@@ -103,14 +103,14 @@ test.each([
   ['readable key', { package_name: PACKAGE, service_account_key: '{}' }],
 ])('without %s nobody is asked', async (_, values) => {
   const settings = settingsWith(values)
-  expect(await fixture.play.refresh('token-1', { ...fixture.asking, settings })).toEqual({ is: 'refused', why: 'not_connected' })
+  expect(await fixture.play.refresh('token-1', { ...fixture.context, settings })).toEqual({ is: 'refused', why: 'not_connected' })
   expect(fixture.google.asked).toEqual([])
 })
 
 test('an answer that does not come ends with the signal', async () => {
   fixture.google.instead = () => 'hang'
   const controller = new AbortController()
-  const asked = fixture.play.refresh('token-1', { ...fixture.asking, signal: controller.signal })
+  const asked = fixture.play.refresh('token-1', { ...fixture.context, signal: controller.signal })
   setTimeout(() => controller.abort(new Error('enough')), 20)
   await expect(asked).rejects.toThrow('enough')
 })

@@ -20,7 +20,7 @@ beforeEach(() => {
 
 const story = () => playStory(fixture.google, { token })
 async function known() {
-  const [report] = reportsOf(await fixture.play.refresh(token, fixture.asking))
+  const [report] = reportsOf(await fixture.play.refresh(token, fixture.context))
   return { periods: periodsOf(report!.statements), renewal: renewalOf(report!.statements) }
 }
 

@@ -26,7 +26,7 @@ beforeEach(() => {
 
 type PlayData = { purchase_token: string; product_id: string; order_id?: string; base_plan_id?: string }
 const confirm = (data: Partial<PlayData>) =>
-  fixture.play.confirm(storeClaim({ play_store_data: { purchase_token: 'token-1', product_id: 'pro', ...data } })!, fixture.asking)
+  fixture.play.confirm(storeClaim({ play_store_data: { purchase_token: 'token-1', product_id: 'pro', ...data } })!, fixture.context)
 
 test.each([
   ['the product: the latest period', {}, 'GPA.1..0'],

@@ -16,7 +16,7 @@ beforeEach(() => {
   fixture.google.gone.clear()
 })
 
-const reports = async (token: string) => reportsOf(await fixture.play.refresh(token, fixture.asking))
+const reports = async (token: string) => reportsOf(await fixture.play.refresh(token, fixture.context))
 const by = (found: StoreReport[], lineage: string) => found.find(report => report.lineage === lineage)!
 const EUR = (units: string) => ({ currencyCode: 'EUR', units })
 
@@ -211,5 +211,5 @@ test('the lane of an order finds the token, and is a name of its lineage', async
   playStory(fixture.google, { token: 'reviewed', order: 'GPA.7' }).subscribe(START)
   const [report] = await reports('order:GPA.7')
   expect(report).toMatchObject({ lineage: 'reviewed', aliases: ['order:GPA.7'] })
-  expect(await fixture.play.refresh('order:GPA.8', fixture.asking)).toEqual({ is: 'unknown' })
+  expect(await fixture.play.refresh('order:GPA.8', fixture.context)).toEqual({ is: 'unknown' })
 })

@@ -53,7 +53,7 @@ test.each([
   expect(report.statements).toHaveLength(statements.length)
   expect(report.statements).toMatchObject(statements)
   const decoded = decodePush(recorded(subscription(number)).body)
-  expect(typeof decoded !== 'string' && signedNotification(decoded)).toMatchObject({ type: 'subscription', subtype, lane: 'token-1' })
+  expect(typeof decoded !== 'string' && signedNotification(decoded)).toMatchObject({ type: 'subscription', subtype, queue: 'token-1' })
 })
 
 test.each([
@@ -64,7 +64,7 @@ test.each([
   const notification = { oneTimeProductNotification: { version: '1.0', notificationType, purchaseToken: 'token-2', sku: 'coins' } }
   expect(reportedBy(notification)).toMatchObject({ lineage: 'token-2', statements: [], notices: [] })
   const decoded = decodePush(recorded(notification).body)
-  expect(typeof decoded !== 'string' && signedNotification(decoded)).toMatchObject({ type: 'one_time_product', subtype, lane: 'token-2' })
+  expect(typeof decoded !== 'string' && signedNotification(decoded)).toMatchObject({ type: 'one_time_product', subtype, queue: 'token-2' })
 })
 
 test('a voided purchase names its order for the refresh', () => {

@@ -38,7 +38,7 @@ function buy(more: OneTimeAnswer = {}, order: Order = {}) {
     ...order,
   })
 }
-const refresh = () => fixture.play.refresh('coins', fixture.asking)
+const refresh = () => fixture.play.refresh('coins', fixture.context)
 const periods = async () => reportsOf(await refresh()).flatMap(({ statements }) => periodsOf(statements))
 
 test('a purchase for good', async () => {

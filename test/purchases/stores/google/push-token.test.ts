@@ -32,7 +32,7 @@ const admitted = (claims: Record<string, unknown> = {}, header = {}, settings = 
 test('a right push is accepted under its message id, with its type and lane', async () => {
   expect(await admitted()).toEqual({
     is: 'accepted',
-    notification: { id: 'message-1', type: 'subscription', subtype: 'RENEWED', environment: null, lane: 'token-1', statedAt: NOW },
+    notification: { id: 'message-1', type: 'subscription', subtype: 'RENEWED', environment: null, queue: 'token-1', statedAt: NOW },
   })
 })
 

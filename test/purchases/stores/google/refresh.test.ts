@@ -23,9 +23,9 @@ const story = (options: Partial<StoryOptions> = {}) => playStory(fixture.google,
 /** A story's orders are the server's: each story begins with none. */
 beforeEach(() => fixture.google.orders.clear())
 
-const refresh = (lane = token) => fixture.play.refresh(lane, fixture.asking)
-async function known(lane = token) {
-  const [report] = reportsOf(await refresh(lane))
+const refresh = (queue = token) => fixture.play.refresh(queue, fixture.context)
+async function known(queue = token) {
+  const [report] = reportsOf(await refresh(queue))
   return { periods: periodsOf(report!.statements), renewal: renewalOf(report!.statements), report: report! }
 }
 
@@ -226,7 +226,7 @@ test('the order that a void names is asked for, too', async () => {
   renew()
   answer().lineItems![0]!.latestSuccessfulOrderId = ORDER
   const transactions = [`${ORDER}..0`, ORDER]
-  const [report] = reportsOf(await fixture.play.refresh(token, { ...fixture.asking, transactions }))
+  const [report] = reportsOf(await fixture.play.refresh(token, { ...fixture.context, transactions }))
   expect(periodsOf(report!.statements).map(({ subject }) => subject)).toEqual([ORDER, `${ORDER}..0`])
 })
 
@@ -238,9 +238,9 @@ test.each([
   const other = await playFixture(() => now)
   playStory(other.google, { token }).subscribe(START)
   other.google.date = new Date(now + off).toUTCString()
-  const [report] = reportsOf(await other.play.refresh(token, other.asking))
+  const [report] = reportsOf(await other.play.refresh(token, other.context))
   expect(report!.statements[0]!.statedAt).toBe(expected(now))
   other.google.date = 'no date'
-  expect(reportsOf(await other.play.refresh(token, other.asking))[0]!.statements[0]!.statedAt).toBe(now)
+  expect(reportsOf(await other.play.refresh(token, other.context))[0]!.statements[0]!.statedAt).toBe(now)
   await other.close()
 })

@@ -19,7 +19,7 @@ function story(options: Partial<StoryOptions> = {}) {
   return created
 }
 const periods = async (token: string) =>
-  reportsOf(await fixture.play.refresh(token, fixture.asking)).flatMap(({ statements }) => periodsOf(statements))
+  reportsOf(await fixture.play.refresh(token, fixture.context)).flatMap(({ statements }) => periodsOf(statements))
 
 test('all of an order', async () => {
   const { token, renew, refund } = story()

@@ -19,7 +19,7 @@ beforeEach(() => {
 /** All pages as one. */
 async function sweep(sinceMs = NOW - HOUR): Promise<Swept> {
   const notifications: SweptNotification[] = []
-  for await (const page of fixture.play.voidedPurchases(sinceMs, fixture.asking)) {
+  for await (const page of fixture.play.voidedPurchases(sinceMs, fixture.context)) {
     if (page.is !== 'swept') return page
     notifications.push(...page.notifications)
   }
@@ -37,7 +37,7 @@ test('all pages, in the form of notifications', async () => {
       type: 'voided_purchase',
       subtype: null,
       environment: null,
-      lane: `token-${index}`,
+      queue: `token-${index}`,
       statedAt: NOW - index,
     })),
   )

@@ -34,7 +34,7 @@ test('a notification is recorded under the event’s id, in the lane of its subs
       type: 'subscription.updated',
       subtype: null,
       environment: 'production',
-      lane: SUBSCRIPTION,
+      queue: SUBSCRIPTION,
       statedAt: Date.parse('2026-03-01T10:00:00.123Z'),
     },
   })
@@ -94,8 +94,8 @@ test.each([
   ['adjustment.updated', { id: 'adj_1', transaction_id: TRANSACTION, subscription_id: null }, TRANSACTION],
   ['subscription.created', { id: SUBSCRIPTION, transaction_id: TRANSACTION }, SUBSCRIPTION],
   ['subscription.created', {}, `event:${ID}`],
-])('the lane of %s', async (event_type, data, lane) => {
-  expect(await admit(paddleArrival(body({ event_type, data }), NOW))).toMatchObject({ notification: { lane } })
+])('the lane of %s', async (event_type, data, queue) => {
+  expect(await admit(paddleArrival(body({ event_type, data }), NOW))).toMatchObject({ notification: { queue } })
 })
 
 test.each([

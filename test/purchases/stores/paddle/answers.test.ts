@@ -22,7 +22,7 @@ beforeEach(() => {
   fixture.sandbox.asked.length = 0
 })
 
-const refresh = (lane = subscription, asking = fixture.asking) => fixture.paddle.refresh(lane, asking)
+const refresh = (queue = subscription, context = fixture.context) => fixture.paddle.refresh(queue, context)
 function answerOf(path: string, reply: VendorReply) {
   fixture.live.instead = asked => (asked.path.startsWith(path) ? reply : undefined)
 }
@@ -58,12 +58,12 @@ test.each([
   [404, 'unknown'],
   [410, 'gone'],
 ])('%i: %s', async (status, is) => {
-  for (const [place, lane] of [
+  for (const [place, queue] of [
     ['/subscriptions/', subscription],
     ['/transactions/', once],
   ] as const) {
     answerOf(place, { status, body: { error: { code: 'not_found' } } })
-    expect(await refresh(lane)).toEqual({ is })
+    expect(await refresh(queue)).toEqual({ is })
   }
 })
 
@@ -73,12 +73,12 @@ test('what our own request is blamed for is not unknown', async () => {
 })
 
 test('the environment has its own account, and its own key', async () => {
-  const asking = { ...fixture.asking, environment: 'sandbox' as const }
-  expect(await refresh(subscription, asking)).toEqual({ is: 'unknown' })
+  const context = { ...fixture.context, environment: 'sandbox' as const }
+  expect(await refresh(subscription, context)).toEqual({ is: 'unknown' })
   expect(fixture.sandbox.asked).toHaveLength(1)
   const { subscribe, id } = paddleStory(fixture.sandbox)
   subscribe(START)
-  expect(await refresh(id, asking)).toMatchObject({ is: 'reports', environment: 'sandbox' })
+  expect(await refresh(id, context)).toMatchObject({ is: 'reports', environment: 'sandbox' })
   expect(fixture.live.asked).toHaveLength(0)
   expect(await refresh()).toMatchObject({ is: 'reports', environment: 'production' })
 })
@@ -88,12 +88,12 @@ test.each([
   ['a key of the sandbox', fixture => fixture.settingsBut({ api_key: 'pdl_sdbx_apikey_1' })],
   ['switched off', fixture => settingsWith({ api_key: fixture.live.apiKey }, false)],
 ] as [string, (fixture: PaddleFixture) => PaddleFixture['settings']][])('not connected, nobody is asked: %s', async (_, settings) => {
-  expect(await refresh(subscription, { ...fixture.asking, settings: settings(fixture) })).toEqual({ is: 'refused', why: 'not_connected' })
+  expect(await refresh(subscription, { ...fixture.context, settings: settings(fixture) })).toEqual({ is: 'refused', why: 'not_connected' })
   expect(fixture.live.asked).toEqual([])
 })
 
 test('whether a key is of the account', async () => {
-  const check = (settings = fixture.settings) => fixture.paddle.checkKey({ ...fixture.asking, settings })
+  const check = (settings = fixture.settings) => fixture.paddle.checkKey({ ...fixture.context, settings })
   expect(await check()).toEqual({ is: 'accepted' })
   expect(await check(fixture.settingsBut({ api_key: fixture.sandbox.apiKey }))).toEqual({ is: 'refused', why: 'http_403' })
   fixture.live.instead = () => ({ status: 200, body: 'Paddle' })
@@ -123,7 +123,7 @@ test('an answer that does not come ends with the signal, in the midst of paging 
   for (const place of PLACES) {
     answerOf(place, 'hang')
     const controller = new AbortController()
-    const asked = refresh(subscription, { ...fixture.asking, signal: controller.signal })
+    const asked = refresh(subscription, { ...fixture.context, signal: controller.signal })
     setTimeout(() => controller.abort(new Error('enough')), 20)
     await expect(asked).rejects.toThrow('enough')
   }

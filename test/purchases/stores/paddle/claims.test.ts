@@ -29,7 +29,7 @@ beforeEach(() => {
 })
 
 type Data = { transaction_id: string; product_id: string; type: 'subscription' | 'non_recurring'; subscription_id?: string }
-const confirm = (data: Data) => fixture.paddle.confirm(storeClaim({ paddle_store_data: data })!, fixture.asking)
+const confirm = (data: Data) => fixture.paddle.confirm(storeClaim({ paddle_store_data: data })!, fixture.context)
 const plan = (data: Partial<Data> = {}): Data => ({
   ...{ transaction_id: ids.first, product_id: 'pro', type: 'subscription', subscription_id: ids.subscription },
   ...data,
@@ -99,5 +99,5 @@ test('what Paddle cannot answer is not unknown', async () => {
 
 test('a claim of another store is a defect', async () => {
   const claim = storeClaim({ stripe_store_data: { subscription_id: 'sub_1', product_id: 'p' } })!
-  await expect(fixture.paddle.confirm(claim, fixture.asking)).rejects.toThrow('not a claim of Paddle')
+  await expect(fixture.paddle.confirm(claim, fixture.context)).rejects.toThrow('not a claim of Paddle')
 })

@@ -53,7 +53,7 @@ test.each([
   'txn_../subscriptions',
   `event:${paddleId('evt', START)}`,
   '',
-])('a lane that Paddle cannot know is unknown, unasked: %j', async lane => {
-  expect(await stage.fixture.paddle.refresh(lane, stage.fixture.asking)).toEqual({ is: 'unknown' })
+])('a lane that Paddle cannot know is unknown, unasked: %j', async queue => {
+  expect(await stage.fixture.paddle.refresh(queue, stage.fixture.context)).toEqual({ is: 'unknown' })
   expect(stage.fixture.live.asked).toEqual([])
 })

@@ -15,8 +15,8 @@ afterAll(() => fixture.close())
 beforeEach(() => {
   for (const kind of [fixture.live.subscriptions, fixture.live.transactions, fixture.live.adjustments]) kind.clear()
 })
-const reports = async (lane: string) => reportsOf(await fixture.paddle.refresh(lane, fixture.asking))
-const periods = async (lane: string) => (await reports(lane)).flatMap(({ statements }) => periodsOf(statements))
+const reports = async (queue: string) => reportsOf(await fixture.paddle.refresh(queue, fixture.context))
+const periods = async (queue: string) => (await reports(queue)).flatMap(({ statements }) => periodsOf(statements))
 const once = (items: StoryItem[], rest = {}) =>
   paddleTransaction(
     fixture.live,
@@ -194,5 +194,5 @@ test('an amount that is not stated is not made up', async () => {
 
 test('an unknown currency: the lane fails, and a claim is answered later', async () => {
   const { id } = once([{ product: 'coins', price: '150' }], { currency_code: 'XTS' })
-  await expect(fixture.paddle.refresh(id, fixture.asking)).rejects.toThrow('the currency XTS is not known')
+  await expect(fixture.paddle.refresh(id, fixture.context)).rejects.toThrow('the currency XTS is not known')
 })

@@ -19,7 +19,7 @@ beforeEach(() => {
   live.date = new Date(START + DAY).toUTCString()
   for (const kind of [live.subscriptions, live.transactions, live.adjustments]) kind.clear()
 })
-const reports = async (lane: string) => reportsOf(await fixture.paddle.refresh(lane, fixture.asking))
+const reports = async (queue: string) => reportsOf(await fixture.paddle.refresh(queue, fixture.context))
 const by = (found: StoreReport[], lineage: string) => found.find(report => report.lineage === lineage)!
 const shape = (found: StoreReport[]) =>
   Object.fromEntries(

@@ -26,7 +26,7 @@ export function paddleStage() {
     for (const kind of [live.subscriptions, live.transactions, live.adjustments]) kind.clear()
     setNow(START)
   })
-  const reports = async (lane: string) => reportsOf(await fixture.paddle.refresh(lane, fixture.asking))
+  const reports = async (queue: string) => reportsOf(await fixture.paddle.refresh(queue, fixture.context))
   return {
     get fixture() {
       return fixture
@@ -35,8 +35,8 @@ export function paddleStage() {
     story: (options?: PaddleStoryOptions) => paddleStory(fixture.live, options),
     reports,
     /** What Paddle answers about the first lineage of a lane. */
-    async known(lane: string) {
-      const [report] = await reports(lane)
+    async known(queue: string) {
+      const [report] = await reports(queue)
       return { periods: periodsOf(report!.statements), renewal: renewalOf(report!.statements), report: report! }
     },
   }

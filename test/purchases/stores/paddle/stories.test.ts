@@ -133,7 +133,7 @@ function at(ms: number): void {
 }
 
 async function answered(lineage: string): Promise<Statement[]> {
-  return ofMain(reportsOf(await fixture.paddle.refresh(lineage, fixture.asking)), lineage)
+  return ofMain(reportsOf(await fixture.paddle.refresh(lineage, fixture.context)), lineage)
 }
 
 async function readOf(push: PaddlePush, lineage: string): Promise<Statement[]> {

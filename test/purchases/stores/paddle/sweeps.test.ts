@@ -27,10 +27,10 @@ const posted = (count: number): PaddlePush[] =>
     }),
   )
 
-async function swept(sinceMs: number, asking = fixture.asking) {
+async function swept(sinceMs: number, context = fixture.context) {
   const pages: SweptNotification[][] = []
   let end: object | null = null
-  for await (const page of fixture.paddle.events(sinceMs, asking))
+  for await (const page of fixture.paddle.events(sinceMs, context))
     if (page.is === 'swept') pages.push(page.notifications)
     else end = page
   return { pages, ids: pages.flat().map(({ notification }) => notification.id), end }
@@ -75,7 +75,7 @@ test('nothing has happened', async () => expect(await swept(0)).toEqual({ pages:
 
 test('the sandbox has events of its own', async () => {
   paddlePush(fixture.sandbox, 'subscription.created', NOW, { id: paddleId('sub', NOW, 1) })
-  const { pages } = await swept(0, { ...fixture.asking, environment: 'sandbox' })
+  const { pages } = await swept(0, { ...fixture.context, environment: 'sandbox' })
   expect(pages).toMatchObject([[{ notification: { environment: 'sandbox' } }]])
 })
 
@@ -95,7 +95,7 @@ test('what fails is told, after the pages before', async () => {
 test('a sweep ends with the signal', async () => {
   fixture.live.instead = () => 'hang'
   const signal = AbortSignal.timeout(20)
-  await expect(swept(0, { ...fixture.asking, signal })).rejects.toThrow()
+  await expect(swept(0, { ...fixture.context, signal })).rejects.toThrow()
 })
 
 /** Subscriptions that last changed so many days after the first one. */
@@ -107,11 +107,11 @@ function subscriptions(count: number): string[] {
   })
 }
 
-async function lanes(changedSinceMs: number | null = null, after: string | null = null) {
-  const found: { lanes: string[]; next: string | null }[] = []
-  for await (const page of fixture.paddle.subscriptions({ changedSinceMs, after }, fixture.asking)) {
-    if (page.is !== 'lanes') return page
-    found.push({ lanes: page.lanes, next: page.next })
+async function queues(changedSinceMs: number | null = null, after: string | null = null) {
+  const found: { queues: string[]; next: string | null }[] = []
+  for await (const page of fixture.paddle.subscriptions({ changedSinceMs, after }, fixture.context)) {
+    if (page.is !== 'queues') return page
+    found.push({ queues: page.queues, next: page.next })
   }
   return found
 }
@@ -120,28 +120,28 @@ test('backfill: the lanes of all subscriptions, and where to go on', async () =>
   const ids = subscriptions(5)
   fixture.live.pageSize = 2
   const all = [
-    { lanes: ids.slice(0, 2), next: ids[1] },
-    { lanes: ids.slice(2, 4), next: ids[3] },
-    { lanes: ids.slice(4), next: null },
+    { queues: ids.slice(0, 2), next: ids[1] },
+    { queues: ids.slice(2, 4), next: ids[3] },
+    { queues: ids.slice(4), next: null },
   ]
-  expect(await lanes()).toEqual(all)
-  expect(await lanes(null, ids[1])).toEqual(all.slice(1))
-  expect(await lanes(NOW + 3 * 86_400_000)).toEqual([
-    { lanes: [], next: ids[1] },
-    { lanes: [ids[3]], next: ids[3] },
-    { lanes: [ids[4]], next: null },
+  expect(await queues()).toEqual(all)
+  expect(await queues(null, ids[1])).toEqual(all.slice(1))
+  expect(await queues(NOW + 3 * 86_400_000)).toEqual([
+    { queues: [], next: ids[1] },
+    { queues: [ids[3]], next: ids[3] },
+    { queues: [ids[4]], next: null },
   ])
   fixture.live.subscriptions.clear()
-  expect(await lanes()).toEqual([{ lanes: [], next: null }])
+  expect(await queues()).toEqual([{ queues: [], next: null }])
 })
 
 test('backfill: a list that does not go on ends', async () => {
   const data = subscriptions(2).map(id => ({ id }))
   fixture.live.instead = () => ({ status: 200, body: { data, meta: { pagination: { has_more: true } } } })
-  expect(await lanes()).toEqual({ is: 'later', why: 'answer_unreadable', afterMs: null })
+  expect(await queues()).toEqual({ is: 'later', why: 'answer_unreadable', afterMs: null })
 })
 
 test('backfill: what fails is told', async () => {
   fixture.live.instead = () => ({ status: 500 })
-  expect(await lanes()).toEqual({ is: 'later', why: 'http_500', afterMs: null })
+  expect(await queues()).toEqual({ is: 'later', why: 'http_500', afterMs: null })
 })

@@ -41,7 +41,7 @@ test('a right push is accepted under the id of its event, with its type and lane
       type: 'customer.subscription.updated',
       subtype: null,
       environment: 'production',
-      lane: 'sub_1',
+      queue: 'sub_1',
       statedAt: NOW - 5000,
     },
   })

@@ -21,7 +21,7 @@ beforeEach(() => {
   one.dispute(START + 60_000, 'won')
 })
 
-const refresh = (lane = 'sub_1', asking = fixture.asking) => fixture.store.refresh(lane, asking)
+const refresh = (queue = 'sub_1', context = fixture.context) => fixture.store.refresh(queue, context)
 const error = (code: string) => ({ error: { type: 'invalid_request_error', code, message: code } })
 
 const ANSWERS: [string, VendorReply, object][] = [
@@ -74,7 +74,8 @@ test('a subscription that Stripe does not know', async () => {
 
 test('what is no id of Stripe is never asked for', async () => {
   fixture.server.asked.length = 0
-  for (const lane of ['', 'a/b', '../charges', 'sub_1?x=1', 'charge:', 'charge:a/b']) expect(await refresh(lane)).toEqual({ is: 'unknown' })
+  for (const queue of ['', 'a/b', '../charges', 'sub_1?x=1', 'charge:', 'charge:a/b'])
+    expect(await refresh(queue)).toEqual({ is: 'unknown' })
   expect(fixture.server.asked).toEqual([])
 })
 
@@ -83,25 +84,25 @@ test.each([
   ['a key that cannot be sent', { api_key: 'sk_live_1\nX: y' }],
   ['a key of test mode only', { api_key: 'sk_test_123' }],
 ])('%s: refused', async (_, values) =>
-  expect(await refresh('sub_1', { ...fixture.asking, settings: settingsWith(values) })).toEqual({ is: 'refused', why: 'not_connected' }))
+  expect(await refresh('sub_1', { ...fixture.context, settings: settingsWith(values) })).toEqual({ is: 'refused', why: 'not_connected' }))
 
 test('a store that is switched off is not asked', async () =>
-  expect(await refresh('sub_1', { ...fixture.asking, settings: settingsWith({ api_key: LIVE_KEY }, false) })).toMatchObject({
+  expect(await refresh('sub_1', { ...fixture.context, settings: settingsWith({ api_key: LIVE_KEY }, false) })).toMatchObject({
     is: 'refused',
   }))
 
 test('a slow answer ends with the signal, whose reason is thrown', async () => {
   fixture.server.instead = () => 'hang'
   const aborted = new AbortController()
-  const answer = refresh('sub_1', { ...fixture.asking, signal: aborted.signal })
+  const answer = refresh('sub_1', { ...fixture.context, signal: aborted.signal })
   setTimeout(() => aborted.abort(new Error('the lease is over')), 50)
   await expect(answer).rejects.toThrow('the lease is over')
-  await expect(refresh('sub_1', { ...fixture.asking, signal: aborted.signal })).rejects.toThrow('the lease is over')
+  await expect(refresh('sub_1', { ...fixture.context, signal: aborted.signal })).rejects.toThrow('the lease is over')
 })
 
 test('nothing listens', async () => {
   const store = stripeStore({ outgoing: fixture.out, apiUrl: 'http://127.0.0.1:9', now: () => fixture.clock.now })
-  expect(await store.refresh('sub_1', fixture.asking)).toEqual({ is: 'later', why: 'connection_failed', afterMs: null })
+  expect(await store.refresh('sub_1', fixture.context)).toEqual({ is: 'later', why: 'connection_failed', afterMs: null })
 })
 
 test.each([
@@ -120,16 +121,16 @@ test.each([
   expect(reportsOf(await refresh())[0]!.statements[0]!.statedAt).toBe(expected(now))
 })
 
-const LANES: [string, string[]][] = [
+const QUEUES: [string, string[]][] = [
   ['charge:ch_in_sub_1_1', ['charges/ch_in_sub_1_1', 'invoice_payments']],
   ['payment_intent:pi_in_sub_1_1', ['invoice_payments']],
   ['invoice:in_sub_1_1', ['invoices/in_sub_1_1']],
   ['sub_1:si_9', []],
 ]
-test.each(LANES)('the lane %s leads to its subscription', async (lane, asked) => {
+test.each(QUEUES)('the lane %s leads to its subscription', async (queue, asked) => {
   fixture.server.asked.length = 0
-  const [report] = reportsOf(await refresh(lane))
-  expect(report).toMatchObject({ lineage: 'sub_1', aliases: asked.length > 0 ? [lane] : [] })
+  const [report] = reportsOf(await refresh(queue))
+  expect(report).toMatchObject({ lineage: 'sub_1', aliases: asked.length > 0 ? [queue] : [] })
   expect(fixture.server.calls().slice(0, asked.length + 1)).toEqual([...asked, 'subscriptions/sub_1'])
 })
 

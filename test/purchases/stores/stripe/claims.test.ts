@@ -28,8 +28,8 @@ beforeEach(() => {
   fixture.server.instead = () => undefined
 })
 
-const confirm = (subscription_id: string, product_id: string, asking = fixture.asking) =>
-  fixture.store.confirm(storeClaim({ stripe_store_data: { subscription_id, product_id } })!, asking)
+const confirm = (subscription_id: string, product_id: string, context = fixture.context) =>
+  fixture.store.confirm(storeClaim({ stripe_store_data: { subscription_id, product_id } })!, context)
 
 test('the latest period of the product, with the whole history', async () => {
   const answer = await confirm('sub_1', 'prod_pro')
@@ -49,7 +49,7 @@ test.each([
 ])('unknown: %s', async (_, subscription, product) => expect(await confirm(subscription, product)).toEqual({ is: 'unknown' }))
 
 test('unknown: a live subscription in the sandbox', async () =>
-  expect(await confirm('sub_1', 'prod_pro', { ...fixture.asking, environment: 'sandbox' })).toEqual({ is: 'unknown' }))
+  expect(await confirm('sub_1', 'prod_pro', { ...fixture.context, environment: 'sandbox' })).toEqual({ is: 'unknown' }))
 
 test('an item whose product was changed: the new product only, and until it is charged the period that was paid', async () => {
   const one = fixture.server.subscriptions.get('sub_new')!
@@ -77,5 +77,5 @@ test.each<[string, VendorReply, object]>([
 
 test('a claim of another store is a defect', async () => {
   const claim = storeClaim({ play_store_data: { purchase_token: 't', product_id: 'p' } })!
-  await expect(fixture.store.confirm(claim, fixture.asking)).rejects.toThrow('not a claim of Stripe')
+  await expect(fixture.store.confirm(claim, fixture.context)).rejects.toThrow('not a claim of Stripe')
 })

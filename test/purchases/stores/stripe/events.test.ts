@@ -13,10 +13,10 @@ const INVOICE = {
   parent: { type: 'subscription_details', subscription_details: { subscription: 'sub_1' } },
 }
 
-function laneOf(type: string, object: object): string | null {
+function queueOf(type: string, object: object): string | null {
   const event = decodeStripeEvent(eventBody(type, object, { at: AT }))
   if (typeof event === 'string') throw new Error(event)
-  return signedStripeEvent(event)?.lane ?? null
+  return signedStripeEvent(event)?.queue ?? null
 }
 
 function read(type: string, object: object, options: Partial<EventOptions> = {}): NotificationRead {
@@ -37,8 +37,8 @@ const OBJECTS: [RegExp, object, string][] = [
 ]
 
 test.each(STRIPE_EVENT_TYPES)('%s asks for a refresh in its lane', type => {
-  const [, object, lane] = OBJECTS.find(([pattern]) => pattern.test(type))!
-  expect(laneOf(type, object)).toBe(lane)
+  const [, object, queue] = OBJECTS.find(([pattern]) => pattern.test(type))!
+  expect(queueOf(type, object)).toBe(queue)
   expect(read(type, object)).toMatchObject({ is: 'read', environment: 'production', refresh: true })
 })
 
@@ -51,7 +51,7 @@ test('the events of the specification are all of interest', () => {
 })
 
 test('types of later API versions about subscriptions ask for a refresh, too', () => {
-  expect(laneOf('customer.subscription.price_migrated', SUBSCRIPTION)).toBe('sub_1')
+  expect(queueOf('customer.subscription.price_migrated', SUBSCRIPTION)).toBe('sub_1')
 })
 
 test.each<[string, object]>([
@@ -70,16 +70,16 @@ test.each<[string, object]>([
     { id: 'sub_sched_1', object: 'subscription_schedule', subscription: null, released_subscription: null },
   ],
 ])('ignored: %s %j', (type, object) => {
-  expect(laneOf(type, object)).toBeNull()
+  expect(queueOf(type, object)).toBeNull()
   expect(read(type, object)).toEqual({ is: 'ignored', type })
 })
 
 test('payloads of old API versions: an invoice names its subscription itself, objects are expanded', () => {
-  expect(laneOf('invoice.paid', { id: 'in_1', object: 'invoice', subscription: 'sub_1' })).toBe('sub_1')
-  expect(laneOf('invoice.paid', { id: 'in_1', object: 'invoice', subscription: { id: 'sub_1' } })).toBe('sub_1')
-  expect(laneOf('refund.updated', { id: 're_1', object: 'refund', charge: { id: 'ch_1' } })).toBe('charge:ch_1')
-  expect(laneOf('refund.updated', { id: 're_1', object: 'refund', charge: null, payment_intent: 'pi_1' })).toBe('payment_intent:pi_1')
-  expect(laneOf('subscription_schedule.released', { ...SCHEDULE, subscription: null, released_subscription: 'sub_2' })).toBe('sub_2')
+  expect(queueOf('invoice.paid', { id: 'in_1', object: 'invoice', subscription: 'sub_1' })).toBe('sub_1')
+  expect(queueOf('invoice.paid', { id: 'in_1', object: 'invoice', subscription: { id: 'sub_1' } })).toBe('sub_1')
+  expect(queueOf('refund.updated', { id: 're_1', object: 'refund', charge: { id: 'ch_1' } })).toBe('charge:ch_1')
+  expect(queueOf('refund.updated', { id: 're_1', object: 'refund', charge: null, payment_intent: 'pi_1' })).toBe('payment_intent:pi_1')
+  expect(queueOf('subscription_schedule.released', { ...SCHEDULE, subscription: null, released_subscription: 'sub_2' })).toBe('sub_2')
 })
 
 const statementsOf = (found: NotificationRead) => (found.is === 'read' ? found.reports.flatMap(({ statements }) => statements) : [])

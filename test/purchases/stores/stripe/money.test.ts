@@ -51,7 +51,7 @@ describe('the price of a period', () => {
     one.subscribe(START)
     one.renew()
     fixture.clock.now = one.endsAt() - HOUR_MS
-    const [report] = reportsOf(await fixture.store.refresh('sub_1', fixture.asking))
+    const [report] = reportsOf(await fixture.store.refresh('sub_1', fixture.context))
     const { currency, price, periodType } = periodsOf(report!.statements)[1]!
     return [currency, price, periodType]
   }
@@ -76,12 +76,12 @@ describe('the price of a period', () => {
     const invoice = one.latest()
     const [line] = invoice.lines.data
     one.setInvoice(invoice, { lines: { ...invoice.lines, data: [line!, { ...line!, id: 'il_2', amount: 55 }] } })
-    const [report] = reportsOf(await fixture.store.refresh('sub_1', fixture.asking))
+    const [report] = reportsOf(await fixture.store.refresh('sub_1', fixture.context))
     expect(periodsOf(report!.statements)).toMatchObject([{ price: '10.55' }])
   })
 
   test('in an unknown currency is no purchase, but an error', async () => {
     stripeStory(fixture.server, { currency: 'zzz' }).subscribe(START)
-    await expect(fixture.store.refresh('sub_1', fixture.asking)).rejects.toThrow('unknown currency')
+    await expect(fixture.store.refresh('sub_1', fixture.context)).rejects.toThrow('unknown currency')
   })
 })

@@ -87,7 +87,7 @@ test.each(['incomplete', 'incomplete_expired'])('%s is no purchase, and nothing 
   const one = story()
   one.subscribe(START)
   one.set({ status })
-  expect(await stage.fixture.store.refresh('sub_1', stage.fixture.asking)).toEqual({
+  expect(await stage.fixture.store.refresh('sub_1', stage.fixture.context)).toEqual({
     is: 'reports',
     environment: 'production',
     reports: [],
@@ -97,10 +97,10 @@ test.each(['incomplete', 'incomplete_expired'])('%s is no purchase, and nothing 
 
 test('test mode is the sandbox, and live mode does not know it', async () => {
   story({ livemode: false }).subscribe(START)
-  expect(await stage.fixture.store.refresh('sub_1', { ...stage.fixture.asking, environment: 'sandbox' })).toMatchObject({
+  expect(await stage.fixture.store.refresh('sub_1', { ...stage.fixture.context, environment: 'sandbox' })).toMatchObject({
     environment: 'sandbox',
   })
-  expect(await stage.fixture.store.refresh('sub_1', stage.fixture.asking)).toEqual({ is: 'unknown' })
+  expect(await stage.fixture.store.refresh('sub_1', stage.fixture.context)).toEqual({ is: 'unknown' })
 })
 
 test('long lists are read to their end: invoices, their lines and payments', async () => {

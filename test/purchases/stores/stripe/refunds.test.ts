@@ -12,7 +12,7 @@ function subscribed(options: StoryOptions = {}) {
 }
 /** The refunds of all periods, by lineage. */
 const refunds = async () =>
-  reportsOf(await stage.fixture.store.refresh('sub_1', stage.fixture.asking)).map(({ statements }) =>
+  reportsOf(await stage.fixture.store.refresh('sub_1', stage.fixture.context)).map(({ statements }) =>
     periodsOf(statements).map(({ refund }) => refund),
   )
 const at = (day: number) => new Date(START + day * DAY_MS).toISOString().replace('.000', '')

@@ -26,9 +26,9 @@ export function stripeStage(afterMs = DAY_MS) {
     fixture.clock.now = START + afterMs
   })
   const story = (options: StoryOptions = {}) => stripeStory(fixture.server, options)
-  async function reports(at: number, lane = 'sub_1') {
+  async function reports(at: number, queue = 'sub_1') {
     fixture.clock.now = at
-    return reportsOf(await fixture.store.refresh(lane, fixture.asking))
+    return reportsOf(await fixture.store.refresh(queue, fixture.context))
   }
   return {
     get fixture() {
@@ -41,8 +41,8 @@ export function stripeStage(afterMs = DAY_MS) {
       return one
     },
     /** What Stripe answers at a time about the first lineage of a lane. */
-    async known(at: number, lane?: string) {
-      const [report, ...others] = await reports(at, lane)
+    async known(at: number, queue?: string) {
+      const [report, ...others] = await reports(at, queue)
       return { periods: periodsOf(report!.statements), renewal: renewalOf(report!.statements), report: report!, others }
     },
     /** The same of each lineage of the subscription. */

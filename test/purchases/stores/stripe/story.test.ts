@@ -16,7 +16,7 @@ const START = Date.parse('2026-01-01T10:00:00Z')
 const END = START + 30 * DAY_MS
 
 type Step = (one: StripeStory) => StripePush
-type Story = { name: string; options?: StoryOptions; steps: Step[]; expected: object[]; isSeenOnlyWhenAsked?: true }
+type Story = { name: string; options?: StoryOptions; steps: Step[]; expected: object[]; isSeenOnlyWhenFetched?: true }
 
 const subscribe: Step = one => one.subscribe(START)
 const [PRO, MAX] = ['prod_pro', 'prod_max']
@@ -123,7 +123,7 @@ const STORIES: Story[] = [
     name: 'a refund that the bank sends back',
     steps: [subscribe, one => one.refund(START + 2 * DAY_MS), one => one.refundFails(START + 4 * DAY_MS)],
     expected: [{ refund: { at: null, amount: null, takenBack: '10.00' } }],
-    isSeenOnlyWhenAsked: true,
+    isSeenOnlyWhenFetched: true,
   },
   {
     name: 'pause, resume',
@@ -161,11 +161,11 @@ async function runStory({ options, steps }: Story): Promise<StoryStatements> {
     fixture.clock.now = at + 5000
     const gate = await fixture.store.admit(await arrivalOf(body, { at }), fixture.settings)
     if (gate.is !== 'accepted') throw new Error(`${type} is ${gate.is}`)
-    const { lane } = gate.notification
+    const { queue } = gate.notification
     const read = await fixture.store.read({ id, type, subtype: null, statedAt: at, body }, fixture.settings)
     if (read.is !== 'read') throw new Error(`${type} is ignored`)
     pushes.push(ofLineage(read.reports))
-    answers.push(ofLineage(reportsOf(await fixture.store.refresh(lane, fixture.asking))))
+    answers.push(ofLineage(reportsOf(await fixture.store.refresh(queue, fixture.context))))
   }
   return { pushes, answers }
 }
@@ -194,7 +194,7 @@ describe.each(STORIES)('$name', story => {
     for (const order of permutations(turns)) expect(fold([...order.flat(), ...order[0]!])).toEqual(expected)
   })
 
-  if (story.isSeenOnlyWhenAsked) return
+  if (story.isSeenOnlyWhenFetched) return
   test('whichever answers in between were asked for', () => {
     const { pushes, answers } = emittedOf.get(story.name)!
     const expected = whole({ pushes, answers })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Swept } from '../../../../workflows/stores/store-client.ts'
-import type { FoundLanes } from '../../../../workflows/stores/stripe/all-subscriptions.ts'
+import type { FoundQueues } from '../../../../workflows/stores/stripe/all-subscriptions.ts'
 import { DAY_MS, stripeStory } from '../../../harness/stores/stripe-story.ts'
 import { START, stripeStage } from './stage.ts'
 
@@ -11,7 +11,7 @@ async function all<Page>(pages: AsyncGenerator<Page>): Promise<Page[]> {
   for await (const page of pages) found.push(page)
   return found
 }
-const sweep = (sinceMs = START - 1000) => all<Swept>(stage.fixture.store.recentEvents(sinceMs, stage.fixture.asking))
+const sweep = (sinceMs = START - 1000) => all<Swept>(stage.fixture.store.recentEvents(sinceMs, stage.fixture.context))
 const notificationsOf = (pages: Swept[]) => pages.flatMap(page => (page.is === 'swept' ? page.notifications : []))
 
 test('events of our types, page by page, in the form of pushes', async () => {
@@ -23,7 +23,7 @@ test('events of our types, page by page, in the form of pushes', async () => {
   stage.fixture.server.pageSize = 2
   const pages = await sweep()
   const found = notificationsOf(pages)
-  expect(found.map(({ notification }) => [notification.type, notification.lane]).sort()).toEqual([
+  expect(found.map(({ notification }) => [notification.type, notification.queue]).sort()).toEqual([
     ['charge.dispute.closed', 'charge:ch_in_sub_1_1'],
     ...Array.from({ length: 4 }, () => ['charge.refunded', 'charge:ch_in_sub_1_1']),
     ['customer.subscription.created', 'sub_1'],
@@ -40,7 +40,7 @@ test('a swept event is the pushed one', async () => {
   const one = stripeStory(stage.fixture.server)
   const pushed = one.subscribe(START)
   const found = notificationsOf(await sweep()).find(({ notification }) => notification.id === pushed.id)!
-  expect(found.notification).toMatchObject({ statedAt: START, environment: 'production', lane: 'sub_1' })
+  expect(found.notification).toMatchObject({ statedAt: START, environment: 'production', queue: 'sub_1' })
   expect(JSON.parse(Buffer.from(found.body).toString())).toEqual(JSON.parse(pushed.body.toString()))
 })
 
@@ -48,7 +48,7 @@ test('only of the mode of the key, and only since the given time', async () => {
   stripeStory(stage.fixture.server, { id: 'sub_test', livemode: false }).subscribe(START)
   stripeStory(stage.fixture.server, { id: 'sub_old' }).subscribe(START - DAY_MS)
   stripeStory(stage.fixture.server).subscribe(START)
-  expect(new Set(notificationsOf(await sweep()).map(({ notification }) => notification.lane))).toEqual(new Set(['sub_1']))
+  expect(new Set(notificationsOf(await sweep()).map(({ notification }) => notification.queue))).toEqual(new Set(['sub_1']))
 })
 
 test('never asked for more than Stripe can tell, nor for more types than it takes', async () => {
@@ -71,12 +71,12 @@ test('what fails is told, and ends the sweep', async () => {
 test('who needs no more pages asks for none', async () => {
   stripeStory(stage.fixture.server).subscribe(START)
   stage.fixture.server.pageSize = 1
-  for await (const page of stage.fixture.store.recentEvents(START, stage.fixture.asking)) if (page.is === 'swept') break
+  for await (const page of stage.fixture.store.recentEvents(START, stage.fixture.context)) if (page.is === 'swept') break
   expect(stage.fixture.server.asked).toHaveLength(1)
 })
 
-const backfill = (sinceMs: number | null = null) => all<FoundLanes>(stage.fixture.store.allSubscriptions(sinceMs, stage.fixture.asking))
-const lanesOf = (pages: FoundLanes[]) => pages.flatMap(page => (page.is === 'found' ? page.lanes : []))
+const backfill = (sinceMs: number | null = null) => all<FoundQueues>(stage.fixture.store.allSubscriptions(sinceMs, stage.fixture.context))
+const queuesOf = (pages: FoundQueues[]) => pages.flatMap(page => (page.is === 'found' ? page.queues : []))
 
 test('all subscriptions that were ever paid, page by page, ended ones too', async () => {
   for (let n = 0; n < 5; n++) stripeStory(stage.fixture.server, { id: `sub_${n}` }).subscribe(START + n * 1000)
@@ -90,9 +90,9 @@ test('all subscriptions that were ever paid, page by page, ended ones too', asyn
   stage.fixture.server.asked.length = 0
   const pages = await backfill()
   expect(pages).toHaveLength(3)
-  expect(lanesOf(pages).sort()).toEqual(['sub_0', 'sub_1', 'sub_2', 'sub_3', 'sub_4', 'sub_ended'])
+  expect(queuesOf(pages).sort()).toEqual(['sub_0', 'sub_1', 'sub_2', 'sub_3', 'sub_4', 'sub_ended'])
   expect(stage.fixture.server.asked[0]!.query.get('status')).toBe('all')
-  expect(lanesOf(await backfill(START + 3000))).toEqual(['sub_4', 'sub_3'])
+  expect(queuesOf(await backfill(START + 3000))).toEqual(['sub_4', 'sub_3'])
 })
 
 test('a backfill that fails ends', async () => {
