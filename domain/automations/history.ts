@@ -4,7 +4,7 @@ import type { AutomationData } from './automation-runs/definition.ts'
 import { FREQUENCY_WINDOW, type History, Starts } from './automation-runs/start-rules.ts'
 
 /** A user whose earlier runs of the automation decide about a new one. `at`: received_at of the user's first event of the batch, in µs. */
-export type Candidate = { automation: string; data: AutomationData; user: string; at: number }
+export type StartCandidate = { automation: string; data: AutomationData; user: string; at: number }
 
 /** The earlier runs of each user and automation, with those of the same batch, which are added. */
 export type Histories = {
@@ -15,7 +15,7 @@ export type Histories = {
 const keyOf = (automation: string, user: string) => `${automation} ${user}`
 
 // The order names the index to a planner without statistics: the runs of the automation are those of all users.
-async function unfinished(db: Db, environment: Environment, candidates: readonly Candidate[]): Promise<Set<string>> {
+async function unfinished(db: Db, environment: Environment, candidates: readonly StartCandidate[]): Promise<Set<string>> {
   const some = candidates.filter(({ data }) => !data.reentry)
   if (some.length === 0) return new Set()
   const { rows } = await db.query<{ automation: string; user: string }>({
@@ -42,7 +42,7 @@ const STARTED = `
       and replay_of is null
     order by received_at desc limit k.most) as at) r`
 
-async function startedIn(db: Db, environment: Environment, candidates: readonly Candidate[]): Promise<Map<string, Starts>> {
+async function startedIn(db: Db, environment: Environment, candidates: readonly StartCandidate[]): Promise<Map<string, Starts>> {
   const some = candidates.flatMap(one => (one.data.frequency ? [{ ...one, frequency: one.data.frequency }] : []))
   const starts = new Map(some.map(({ automation, user, frequency }) => [keyOf(automation, user), new Starts(frequency)]))
   if (some.length === 0) return starts
@@ -69,7 +69,7 @@ async function startedIn(db: Db, environment: Environment, candidates: readonly 
 }
 
 /** Two statements, for any number of users: which have an unfinished run, and when runs started. */
-export async function loadHistories(db: Db, environment: Environment, candidates: readonly Candidate[]): Promise<Histories> {
+export async function loadHistories(db: Db, environment: Environment, candidates: readonly StartCandidate[]): Promise<Histories> {
   const first = [...new Map(candidates.toReversed().map(one => [keyOf(one.automation, one.user), one])).values()]
   const running = await unfinished(db, environment, first)
   const starts = await startedIn(db, environment, first)

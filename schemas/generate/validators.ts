@@ -28,7 +28,7 @@ const withoutItems = (document: Document, body: Schema) => {
 }
 
 // The errors of these two keywords contain what the caller needs: AJV's own contain a regular expression, or the tag without the known ones.
-const reportRules = (ajv: Ajv) => {
+const replaceErrors = (ajv: Ajv) => {
   const replace = (keyword: string, params: NonNullable<CodeKeywordDefinition['error']>['params']) => {
     const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition
     ajv.removeKeyword(keyword).addKeyword({ ...definition, error: { message: '', params: params! } })
@@ -54,7 +54,7 @@ export const validators = (document: Document, operations: OperationFacts[], for
     formats,
     code: { source: true, esm: true, lines: true, formats: _`formats` },
   })
-  reportRules(ajv)
+  replaceErrors(ajv)
   for (const [name, schema] of Object.entries(document.components.schemas))
     for (const side of ['input', 'answer'] as const) ajv.addSchema({ ...prepare(schema, side), $id: idOf(side, name) })
 
