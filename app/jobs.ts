@@ -30,8 +30,8 @@ import { answerConsumption } from '../workflows/stores/apple/answer-consumption.
 import type { Stores } from '../workflows/stores/clients.ts'
 import { forwardPush } from '../workflows/stores/forward/forward-push.ts'
 import { acknowledgePurchase } from '../workflows/stores/google/acknowledge-purchase.ts'
-import { refreshHandler } from '../workflows/stores/lane/handler.ts'
-import type { GivenUpNotification, RefreshCounts } from '../workflows/stores/lane/lane-deps.ts'
+import { refreshHandler } from '../workflows/stores/refresh-queue/handler.ts'
+import type { GivenUpNotification, RefreshCounts } from '../workflows/stores/refresh-queue/refresh-deps.ts'
 
 export type JobsDeps = {
   pool: Pool

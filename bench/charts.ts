@@ -1,8 +1,8 @@
-import { ask, p50, p95 } from './ask.ts'
 import { durability } from './database.ts'
 import { seededFacts, startFigures, untilReplicaAnswers } from './facts.ts'
 import { figureQuestions } from './figure-questions.ts'
 import { option, type Result, round, say, table, thousands } from './report.ts'
+import { ask, p50, p95 } from './request-times.ts'
 import { withResources } from './resources.ts'
 
 /** What depends on the moment of the answer. */

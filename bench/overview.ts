@@ -1,7 +1,7 @@
-import { ask } from './ask.ts'
 import { seededFacts, startFigures, untilReplicaAnswers } from './facts.ts'
 import { windowOf } from './figure-questions.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
+import { ask } from './request-times.ts'
 import { withResources } from './resources.ts'
 
 /** What a page of an overview asks at once. */

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { to as copyTo } from 'pg-copy-streams'
-import { ask } from './ask.ts'
 import { seededFacts, startFigures, untilReplicaAnswers } from './facts.ts'
 import { windowOf } from './figure-questions.ts'
 import type { Running } from './process.ts'
 import { openPool } from './product.ts'
 import { option, type Result, round, say, table, thousands } from './report.ts'
+import { ask } from './request-times.ts'
 import { withResources } from './resources.ts'
 
 const TABLES = ['user_facts', 'transaction_facts', 'subscription_changes']

@@ -17,7 +17,7 @@ import { textOf, userInHeader } from '../v3/sdk-headers.ts'
 import { withoutNulls } from '../v3/without-nulls.ts'
 import { SdkProblem } from './errors.ts'
 import type { CheckedReceipts, SdkOperation } from './operation.ts'
-import { platformOfCall, reportedTraits } from './said.ts'
+import { platformOfCall, reportedTraits } from './reported-traits.ts'
 
 /** `checkedReceipts`: of this process. */
 export type SdkDeps = ApiDeps & { log: Logger; checkedReceipts: CheckedReceipts }

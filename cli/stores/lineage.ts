@@ -1,6 +1,6 @@
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import { findNamedLineages, type NamedLineage, readLineage } from '../../domain/purchases/find-lineages.ts'
-import { findQueues } from '../../domain/purchases/store-inbox/lanes.ts'
+import { findQueues } from '../../domain/purchases/store-inbox/queues.ts'
 import { notificationsOfQueues, type ShownNotification } from '../../domain/purchases/store-inbox/status.ts'
 import { CONFIGURATION_OF_STORE } from '../../domain/purchases/stores/config.ts'
 import { transaction } from '../../store/transaction.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { callsOf } from '../analytics/figures/ask.ts'
+import { callsOf } from '../analytics/figures/answer-difference.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 import { growth } from '../harness/experiments.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { callsOf } from '../analytics/figures/ask.ts'
-import { postStatements, storeRates } from '../analytics/figures/tell.ts'
+import { callsOf } from '../analytics/figures/answer-difference.ts'
+import { postStatements, storeRates } from '../analytics/figures/post-plan.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import type { AnsweredSeries } from '../oracle/answer.ts'
 import { seconds } from '../oracle/heard.ts'

@@ -1,6 +1,6 @@
-import type { QueueName } from '../../domain/purchases/store-inbox/lanes.ts'
-import { queuesNamed } from '../../domain/purchases/store-inbox/lanes.ts'
 import type { NewNotification } from '../../domain/purchases/store-inbox/notification.ts'
+import type { QueueName } from '../../domain/purchases/store-inbox/queues.ts'
+import { queuesNamed } from '../../domain/purchases/store-inbox/queues.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 

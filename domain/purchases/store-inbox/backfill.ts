@@ -4,7 +4,7 @@ import { insertJobs } from '../../durable/jobs/sql.ts'
 import type { Environment, EnvironmentKind } from '../../kernel/environment.ts'
 import { CONFIGURATION_OF_STORE, type StorePlatform } from '../stores/config.ts'
 import { requestsPerSecond } from './budget.ts'
-import { queuesNamed, STORE_QUEUE_DUE } from './lanes.ts'
+import { queuesNamed, STORE_QUEUE_DUE } from './queues.ts'
 import type { StoreEnvironment } from './sweeps.ts'
 
 /** lineages: those that are known. listed: what the store lists. swept: what it still tells. */

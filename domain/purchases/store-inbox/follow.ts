@@ -6,7 +6,7 @@ import { CONFIGURATION_OF_STORE } from '../stores/config.ts'
 import { lastPurchaseOf } from '../subscriptions/last-purchase.ts'
 import { PURCHASE_COLUMNS, type PurchaseRow } from '../subscriptions/purchase.ts'
 import { type LastPeriod, nextCheckOf } from './checks.ts'
-import { queuesNamed, STORE_QUEUE_DUE } from './lanes.ts'
+import { queuesNamed, STORE_QUEUE_DUE } from './queues.ts'
 
 /** The name of the lane of a purchase, as the notifications of its store name it; null: no notification does. */
 export function queueNameOf(purchase: PurchaseRow): string | null {

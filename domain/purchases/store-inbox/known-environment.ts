@@ -1,7 +1,7 @@
 import type { Db } from '../../../store/connect.ts'
 import type { EnvironmentKind } from '../../kernel/environment.ts'
 import { CONFIGURATION_OF_STORE } from '../stores/config.ts'
-import type { QueueName } from './lanes.ts'
+import type { QueueName } from './queues.ts'
 
 const STORES = Object.entries(CONFIGURATION_OF_STORE)
 

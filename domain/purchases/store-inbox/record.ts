@@ -5,8 +5,8 @@ import { insertJobs } from '../../durable/jobs/sql.ts'
 import { createRuns } from '../../durable/jobs/workflow-run.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { FORWARD_WORKFLOW } from './forward.ts'
-import { queuesNamed, STORE_QUEUE_DUE } from './lanes.ts'
 import type { NewNotification } from './notification.ts'
+import { queuesNamed, STORE_QUEUE_DUE } from './queues.ts'
 
 /** `known`: the same notification is recorded already. */
 export type Recorded = 'recorded' | 'known'

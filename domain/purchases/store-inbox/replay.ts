@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../../store/connect.ts'
 import { announceJobs } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
-import { STORE_QUEUE_DUE } from './lanes.ts'
+import { STORE_QUEUE_DUE } from './queues.ts'
 
 /** Notifications of a project: by their row numbers, all that were set aside, or those of lanes. */
 export type ReplaySelection = { is: 'ids'; ids: number[] } | { is: 'set_aside' } | { is: 'queues'; queues: number[] }

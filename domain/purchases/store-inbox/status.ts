@@ -1,7 +1,7 @@
 import type { Db } from '../../../store/connect.ts'
 import type { EnvironmentKind } from '../../kernel/environment.ts'
 import type { StorePlatform } from '../stores/config.ts'
-import { STORE_OF_QUEUE } from './lanes.ts'
+import { STORE_OF_QUEUE } from './queues.ts'
 
 type InboxScope = { platform: StorePlatform; environment: EnvironmentKind | null }
 

@@ -9,8 +9,8 @@ import { namesOfPurchase, type Statement } from '../../oracle/heard.ts'
 import { CASES, SEED } from '../figures/draws.ts'
 import { settingWithReplicas } from '../figures/open-replicas.ts'
 import { plan } from '../figures/plans.ts'
+import { beginPlan, postStatements } from '../figures/post-plan.ts'
 import { statementsOf } from '../figures/statements.ts'
-import { beginPlan, postStatements } from '../figures/tell.ts'
 
 const setting = settingWithReplicas()
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { dropTombstones } from '../../../domain/analytics/facts/retention.ts'
 import { removeUnusedVocabulary } from '../../../domain/analytics/facts/unused-vocabulary.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
-import { storeRates } from './tell.ts'
+import { storeRates } from './post-plan.ts'
 
 const DAY = 86_400
 const NOW = Math.floor(Date.now() / 1000)

@@ -8,7 +8,7 @@ import { drainMarks } from '../../../domain/analytics/folding/drain.ts'
 import { analyzeGrown } from '../../../store/analyze.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
 import { exact, over, shown } from '../../oracle/exact.ts'
-import { callsOf, expectAnswersByReplicas } from './ask.ts'
+import { callsOf, expectAnswersByReplicas } from './answer-difference.ts'
 
 type Order = { customer: string; date: string; day: number; amount: string; cents: number }
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../../harness/api.ts'
-import { described, differenceIn, expectAnswersByReplicas } from './ask.ts'
+import { described, differenceIn, expectAnswersByReplicas } from './answer-difference.ts'
 import { CASES, SEED } from './draws.ts'
 import { plan } from './plans.ts'
+import { postPlan, storeRates } from './post-plan.ts'
 import { question } from './questions.ts'
 import { ratesBefore } from './rates.ts'
-import { postPlan, storeRates } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 10

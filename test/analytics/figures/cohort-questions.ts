@@ -7,7 +7,7 @@ import { ltvAnswer, trialConversionAnswer } from '../../oracle/ltv.ts'
 import { anchorOf, type Definition, type Mode, type Revenue } from '../../oracle/members.ts'
 import { dayOf } from '../../oracle/rates.ts'
 import type { World } from '../../oracle/world.ts'
-import { LABELS } from './ask.ts'
+import { LABELS } from './answer-difference.ts'
 import { DEVICES, rarely } from './plans.ts'
 
 type Edge = { instant: number; beside: number }

@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../../harness/api.ts'
 import { type World, worldOf } from '../../oracle/world.ts'
-import { callsOf, described, expectAnswersByReplicas } from './ask.ts'
+import { callsOf, described, expectAnswersByReplicas } from './answer-difference.ts'
 import { type CohortPlan, cohortPath, cohortPlan, cohortQuestionOf, witnessOf } from './cohort-questions.ts'
 import { CASES, SEED } from './draws.ts'
 import { type Plan, plan } from './plans.ts'
+import { type PostedPlan, postPlan, storeRates } from './post-plan.ts'
 import { ratesBefore } from './rates.ts'
 import { stable } from './stable.ts'
-import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 15

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../../harness/api.ts'
-import { storeRates } from './tell.ts'
+import { storeRates } from './post-plan.ts'
 
 const DAY = 86_400
 const NOW = Math.floor(Date.now() / 1000)

@@ -4,12 +4,12 @@ import { startApi, type TestApi } from '../../harness/api.ts'
 import type { AnsweredSeries } from '../../oracle/answer.ts'
 import { exact, over, shown, times } from '../../oracle/exact.ts'
 import { worldOf } from '../../oracle/world.ts'
-import { described } from './ask.ts'
+import { described } from './answer-difference.ts'
 import { CASES, SEED } from './draws.ts'
 import { plan } from './plans.ts'
+import { type PostedPlan, postPlan, storeRates } from './post-plan.ts'
 import { queryOf, question, questionOf } from './questions.ts'
 import { ratesBefore } from './rates.ts'
-import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 const EACH = 10
 

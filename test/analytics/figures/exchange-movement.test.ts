@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { CHANGE_CAUSE } from '../../../domain/analytics/facts/rows.ts'
 import { importRates } from '../../../domain/purchases/rates/import.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
-import { callsOf, expectAnswersByReplicas } from './ask.ts'
+import { callsOf, expectAnswersByReplicas } from './answer-difference.ts'
 
 const DAY = 86_400
 const WEEK = 7 * DAY

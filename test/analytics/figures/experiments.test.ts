@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../../harness/api.ts'
-import { callsOf, expectAnswersByReplicas } from './ask.ts'
+import { callsOf, expectAnswersByReplicas } from './answer-difference.ts'
 import { CASES, SEED } from './draws.ts'
 import { plan } from './plans.ts'
+import { type PostedPlan, postPlan, storeRates } from './post-plan.ts'
 import { ratesBefore } from './rates.ts'
-import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 let api: TestApi
 const rates = ratesBefore(Math.floor(Date.now() / 1000))

@@ -9,9 +9,9 @@ import { startApi, type TestApi } from '../../harness/api.ts'
 import { exportAll } from '../../harness/exports.ts'
 import { product, userOf } from '../../harness/purchases.ts'
 import { DAY, HOUR } from '../../oracle/history.ts'
-import { callsOf } from './ask.ts'
+import { callsOf } from './answer-difference.ts'
+import { storeRates } from './post-plan.ts'
 import { ratesBefore } from './rates.ts'
-import { storeRates } from './tell.ts'
 
 const POSTED = 120
 const RECORDED = 24

@@ -10,9 +10,9 @@ import { type InsightValues, insightValues } from '../../oracle/insights.ts'
 import { CASES, SEED } from './draws.ts'
 import { settingWithReplicas } from './open-replicas.ts'
 import { plan } from './plans.ts'
+import { type PostedPlan, postPlan, storeRates } from './post-plan.ts'
 import { ratesBefore } from './rates.ts'
 import { stable } from './stable.ts'
-import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 const PER_UNIT_OF_MRR = PER_UNIT * 336n
 

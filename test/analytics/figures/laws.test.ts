@@ -5,12 +5,12 @@ import { importRates } from '../../../domain/purchases/rates/import.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
 import { CHARTS } from '../../oracle/charts.ts'
 import type { History, Rate } from '../../oracle/history.ts'
-import { described, differenceIn, expectAnswersByReplicas } from './ask.ts'
+import { described, differenceIn, expectAnswersByReplicas } from './answer-difference.ts'
 import { CASES, SEED } from './draws.ts'
 import { type Plan, plan, type Way } from './plans.ts'
+import { type PostedPlan, postPlan } from './post-plan.ts'
 import { type QuestionPlan, question } from './questions.ts'
 import { ratesBefore } from './rates.ts'
-import { type PostedPlan, postPlan } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 6

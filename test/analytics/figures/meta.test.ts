@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi, type TestProjectKeys } from '../../harness/api.ts'
 import { item } from '../../harness/events.ts'
 import { product, userOf } from '../../harness/purchases.ts'
-import { callsOf, expectAnswersByReplicas } from './ask.ts'
+import { callsOf, expectAnswersByReplicas } from './answer-difference.ts'
 
 let api: TestApi
 beforeAll(async () => {

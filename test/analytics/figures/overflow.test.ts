@@ -3,7 +3,7 @@ import { segmentationsOf } from '../../../domain/analytics/figures/attributes.ts
 import { CHARTS, chartOf } from '../../../domain/analytics/figures/chart-table.ts'
 import { importRates } from '../../../domain/purchases/rates/import.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
-import { callsOf } from './ask.ts'
+import { callsOf } from './answer-difference.ts'
 
 const DAY = 86_400
 const NOW = Math.floor(Date.now() / 1000)

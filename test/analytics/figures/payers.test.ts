@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { bucketStarts, type TimeWindow } from '../../../domain/analytics/figures/buckets.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
-import { callsOf, expectAnswersByReplicas } from './ask.ts'
+import { callsOf, expectAnswersByReplicas } from './answer-difference.ts'
 import { SEED } from './draws.ts'
 
 const HOUR = 3_600

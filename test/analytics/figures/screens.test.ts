@@ -4,13 +4,13 @@ import { startApi, type TestApi } from '../../harness/api.ts'
 import { DAY, HOUR } from '../../oracle/history.ts'
 import { overviewAnswer, screenAnswer } from '../../oracle/screens.ts'
 import { type World, worldOf } from '../../oracle/world.ts'
-import { callsOf, described, expectAnswersByReplicas } from './ask.ts'
+import { callsOf, described, expectAnswersByReplicas } from './answer-difference.ts'
 import { CASES, SEED } from './draws.ts'
 import { type Plan, plan, SCREENS, type SightPlan } from './plans.ts'
+import { type PostedPlan, postPlan, storeRates } from './post-plan.ts'
 import { type QuestionPlan, question, questionOf } from './questions.ts'
 import { ratesBefore } from './rates.ts'
 import { stable } from './stable.ts'
-import { type PostedPlan, postPlan, storeRates } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 10

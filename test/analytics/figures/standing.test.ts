@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../../harness/api.ts'
-import { callsOf, expectAnswersByReplicas } from './ask.ts'
+import { callsOf, expectAnswersByReplicas } from './answer-difference.ts'
 
 const WEEK = 7 * 86_400
 const NOW = Math.floor(Date.now() / 1000)

@@ -3,7 +3,7 @@ import { problemOf } from '../../../api/errors.ts'
 import { type FactAccess, withFacts } from '../../../domain/analytics/figures/open-source.ts'
 import { connect } from '../../../store/connect.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
-import { callsOf } from './ask.ts'
+import { callsOf } from './answer-difference.ts'
 import { dollars, sellingIn } from './coins.ts'
 import { settingWithReplicas } from './open-replicas.ts'
 

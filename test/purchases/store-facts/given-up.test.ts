@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { lineageInMemory } from './lineage-in-memory.ts'
 import { at, iso, paid, period, renewal } from './stories.ts'
-import { lineageInMemory } from './telling.ts'
 
 // A charge that fails for good is no cancellation, and hides none.
 

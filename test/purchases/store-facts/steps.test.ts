@@ -3,8 +3,8 @@ import { changesOf } from '../../../domain/analytics/facts/changes.ts'
 import { sourceOfPurchase } from '../../../domain/analytics/facts/sources.ts'
 import type { Origin } from '../../../domain/analytics/facts/user-history.ts'
 import { subscriptionsOf } from '../../../domain/purchases/subscriptions/lineages.ts'
+import { lineageInMemory } from './lineage-in-memory.ts'
 import { at, iso, STORIES } from './stories.ts'
-import { lineageInMemory } from './telling.ts'
 
 const PLACE = { country: null, app_version: null, locale: null }
 const USER: Origin = { ...PLACE, no: 1, id: 'u', created: at(0), platform: null, media: null, campaign: null, ad_set: null, ad: null }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { repairOrphans } from '../../../domain/oversight/reconciliation/orphans.ts'
-import { eraseQueues, type QueueName } from '../../../domain/purchases/store-inbox/lanes.ts'
+import { eraseQueues, type QueueName } from '../../../domain/purchases/store-inbox/queues.ts'
 import { recordNotifications } from '../../../domain/purchases/store-inbox/record.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'

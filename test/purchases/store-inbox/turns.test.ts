@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { endQueueTurn, loadQueue, type QueueTurn } from '../../../domain/purchases/store-inbox/lanes.ts'
 import { dropOldNotifications, failRows, finishRows, setAsidePending, takePending } from '../../../domain/purchases/store-inbox/pending.ts'
+import { endQueueTurn, loadQueue, type QueueTurn } from '../../../domain/purchases/store-inbox/queues.ts'
 import { recordNotifications } from '../../../domain/purchases/store-inbox/record.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../../harness/api.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { callsOf, expectAnswersByReplicas } from '../../analytics/figures/ask.ts'
+import { callsOf, expectAnswersByReplicas } from '../../analytics/figures/answer-difference.ts'
 import { appleSubscription } from '../../harness/stores/apple-subscription.ts'
 import { paddleStory } from '../../harness/stores/paddle-story.ts'
 import { type ReachedStores, startStores } from '../../harness/stores/reached-stores.ts'

@@ -3,8 +3,8 @@ import { CONSUMPTION_WORKFLOW, loadConsumption } from '../../../domain/purchases
 import { openStore } from '../../../domain/purchases/stores/settings.ts'
 import type { Pool } from '../../../store/connect.ts'
 import type { Workflow } from '../../engine/workflow.ts'
-import { repeatUntilDone, type StoreAttempt } from '../ask-until-done.ts'
 import { quotaOf } from '../quota.ts'
+import { repeatUntilDone, type StoreAttempt } from '../repeat-until-done.ts'
 import type { AppStore } from './client.ts'
 
 export type ConsumptionDeps = { pool: Pool; secrets: Secrets; apple: Pick<AppStore, 'sendConsumption'> }

@@ -3,8 +3,8 @@ import { ACKNOWLEDGE_WORKFLOW, endAcknowledgement, loadAcknowledgement } from '.
 import { openStore } from '../../../domain/purchases/stores/settings.ts'
 import type { Pool } from '../../../store/connect.ts'
 import type { Workflow } from '../../engine/workflow.ts'
-import { repeatUntilDone, type StoreAttempt } from '../ask-until-done.ts'
 import { quotaOf } from '../quota.ts'
+import { repeatUntilDone, type StoreAttempt } from '../repeat-until-done.ts'
 import type { GooglePlay } from './client.ts'
 
 export type AcknowledgeDeps = { pool: Pool; secrets: Secrets; google: Pick<GooglePlay, 'acknowledge'> }

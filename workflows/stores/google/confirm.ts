@@ -1,7 +1,7 @@
 import type { PeriodStatement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { ClaimAnswer, ClaimToConfirm, FetchContext } from '../store-client.ts'
-import { fetchOrders, firstOrder } from './ask-orders.ts'
 import { FORBIDDEN, type PlayDeps } from './developer-api.ts'
+import { fetchOrders, firstOrder } from './fetch-orders.ts'
 import { fetchPurchase } from './refresh.ts'
 
 type Claimed = { product: string | null; basePlan: string | null; order: string | null }

@@ -1,5 +1,5 @@
 import type { ReportedPeriod, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
-import { countryOf, secondOf, stated } from '../said.ts'
+import { countryOf, secondOf, stated } from '../stated.ts'
 import type { FetchContext } from '../store-client.ts'
 import type { OneTimeAnswer, Order, OrderLine } from './answers.ts'
 import { type ApiAnswer, fetchFromPlay, type PlayDeps } from './developer-api.ts'

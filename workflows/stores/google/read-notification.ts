@@ -1,6 +1,6 @@
 import type { ReportedPeriod, ReportedRenewal, Statement } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Promised } from '../../../domain/purchases/store-inbox/checks.ts'
-import { secondOf } from '../said.ts'
+import { secondOf } from '../stated.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { decodeRecorded, orderQueue } from './notification.ts'
 

@@ -1,7 +1,7 @@
 import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { FetchContext, StoreAnswer } from '../store-client.ts'
-import { fetchOrders, orderChain } from './ask-orders.ts'
 import { FORBIDDEN, type PlayDeps } from './developer-api.ts'
+import { fetchOrders, orderChain } from './fetch-orders.ts'
 import { orderQueue } from './notification.ts'
 import { fetchOneTime, oneTimeReports } from './one-time.ts'
 import { stateOf } from './state-statements.ts'

@@ -1,6 +1,6 @@
 import type { PeriodStatement, RenewalStatement, ReportedPeriod, ReportedRenewal } from '../../../domain/purchases/store-facts/statement.ts'
-import { countryOf, secondOf, stated } from '../said.ts'
-import { isRenewalOrder } from './ask-orders.ts'
+import { countryOf, secondOf, stated } from '../stated.ts'
+import { isRenewalOrder } from './fetch-orders.ts'
 import { idsOf } from './order-statements.ts'
 import type { ChainLink, OwnedLine } from './subscription-chain.ts'
 import { periodTime, priceOf } from './values.ts'

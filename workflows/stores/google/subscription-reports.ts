@@ -1,6 +1,6 @@
 import type { Statement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { Order } from './answers.ts'
-import { firstOrder } from './ask-orders.ts'
+import { firstOrder } from './fetch-orders.ts'
 import { levelOf } from './level.ts'
 import { type ChargedLine, chargedLines, latestOf, subjectOf } from './order-lines.ts'
 import { orderStatements } from './order-statements.ts'

@@ -1,5 +1,5 @@
 import { exactDecimal, scaled } from '../../../domain/kernel/decimal.ts'
-import { secondOf } from '../said.ts'
+import { secondOf } from '../stated.ts'
 import type { Money } from './answers.ts'
 
 const NANO_DIGITS = 9

@@ -1,5 +1,5 @@
 import type { ReportedPeriod, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
-import { secondOf, stated } from '../said.ts'
+import { secondOf, stated } from '../stated.ts'
 import { type PaddleSubscription, paddleAccount } from './answers.ts'
 import { paddleAmount, paddlePrice } from './money.ts'
 import { paddleIds } from './plan-periods.ts'

@@ -1,5 +1,5 @@
 import type { ReportedPeriod, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
-import { secondOf, stated } from '../said.ts'
+import { secondOf, stated } from '../stated.ts'
 import { isPaidTransaction, type PaddleAdjustment, type PaddleCustomData, type PaddleTransaction, paddleAccount } from './answers.ts'
 import { chargedItems, paddleBilledAt } from './charged-items.ts'
 import { paddleIds, reportedPaddleCharge } from './plan-periods.ts'

@@ -2,7 +2,7 @@ import type { PeriodStatement, ReportedPeriod, TransactionIds } from '../../../d
 import type { Plan } from '../../../domain/purchases/subscriptions/credits.ts'
 import { JOIN_MS } from '../../../domain/purchases/subscriptions/period.ts'
 import { periodTime } from '../google/values.ts'
-import { countryOf, secondOf, stated } from '../said.ts'
+import { countryOf, secondOf, stated } from '../stated.ts'
 import type { PaddleAdjustment, PaddleTransaction } from './answers.ts'
 import { type ChargedItem, type ChargedPlan, chargedItems, isPlanChange, paddleBilledAt } from './charged-items.ts'
 import { paddleAmount, paddlePrice, paddleShare } from './money.ts'

@@ -1,5 +1,5 @@
 import type { RenewalStatement, ReportedRenewal } from '../../../domain/purchases/store-facts/statement.ts'
-import { secondOf, stated } from '../said.ts'
+import { secondOf, stated } from '../stated.ts'
 import type { PaddleSubscription } from './answers.ts'
 import { paddleAutoRenews, paddlePaused } from './read-event.ts'
 

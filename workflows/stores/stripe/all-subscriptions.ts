@@ -1,5 +1,5 @@
 import type { FetchContext, NoAnswer } from '../store-client.ts'
-import { wasEverPaid } from './ask-subscription.ts'
+import { wasEverPaid } from './fetch-subscription.ts'
 import { expectObject, fetchFromStripe, type StripeDeps } from './session.ts'
 
 const PAGE = 100

@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import type { KnownInvoice, KnownSubscription } from './ask-subscription.ts'
+import type { KnownInvoice, KnownSubscription } from './fetch-subscription.ts'
 
 /**
  * What a paid invoice charges for one item and one time. Times in seconds; `price` in the smallest unit. `isProration`: for the rest of a period, after a

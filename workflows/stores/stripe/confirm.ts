@@ -1,6 +1,6 @@
 import type { PeriodStatement, StoreReport } from '../../../domain/purchases/store-facts/statement.ts'
 import type { ClaimAnswer, ClaimToConfirm, FetchContext } from '../store-client.ts'
-import { fetchStripeSubscription } from './ask-subscription.ts'
+import { fetchStripeSubscription } from './fetch-subscription.ts'
 import { environmentOfSubscription } from './refresh.ts'
 import { stripeReports } from './reports.ts'
 import { fetchFromStripe, type StripeDeps } from './session.ts'

@@ -1,5 +1,5 @@
 import type { Credit as StatedCredit } from '../../../domain/purchases/subscriptions/credits.ts'
-import { secondOf } from '../said.ts'
+import { secondOf } from '../stated.ts'
 import type { Charged, ChargedPeriod } from './charged-periods.ts'
 import { stripeAmount } from './money.ts'
 

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe'
 import type { ReportedPeriod } from '../../../domain/purchases/store-facts/statement.ts'
-import { secondOf } from '../said.ts'
-import type { KnownSubscription } from './ask-subscription.ts'
+import { secondOf } from '../stated.ts'
+import type { KnownSubscription } from './fetch-subscription.ts'
 import type { LineagePeriod } from './item-lineages.ts'
 
 const HOUR_SECONDS = 3600

@@ -1,6 +1,6 @@
 import type { Plan } from '../../../domain/purchases/subscriptions/credits.ts'
-import type { KnownSubscription } from './ask-subscription.ts'
 import type { Charged, ChargedPeriod } from './charged-periods.ts'
+import type { KnownSubscription } from './fetch-subscription.ts'
 import type { LineagePeriod } from './item-lineages.ts'
 import { stripeAmount } from './money.ts'
 

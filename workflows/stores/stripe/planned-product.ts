@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import type { KnownSubscription } from './ask-subscription.ts'
+import type { KnownSubscription } from './fetch-subscription.ts'
 
 type Priced = { price?: Stripe.Price | Stripe.DeletedPrice | string | null }
 

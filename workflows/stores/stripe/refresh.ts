@@ -1,6 +1,6 @@
 import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { FetchContext, StoreAnswer } from '../store-client.ts'
-import { fetchStripeSubscription, type KnownSubscription } from './ask-subscription.ts'
+import { fetchStripeSubscription, type KnownSubscription } from './fetch-subscription.ts'
 import { findSubscription, queueTargetOf } from './find-subscription.ts'
 import { stripeReports } from './reports.ts'
 import { fetchFromStripe, type StripeDeps } from './session.ts'

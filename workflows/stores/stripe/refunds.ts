@@ -1,5 +1,5 @@
 import type { ReportedPeriod } from '../../../domain/purchases/store-facts/statement.ts'
-import { secondOf } from '../said.ts'
+import { secondOf } from '../stated.ts'
 import { type ChargedPeriod, linePrice } from './charged-periods.ts'
 import { stripeAmount } from './money.ts'
 

@@ -1,6 +1,6 @@
 import type { RenewalStatement, ReportedRenewal } from '../../../domain/purchases/store-facts/statement.ts'
-import { stated } from '../said.ts'
-import type { KnownSubscription } from './ask-subscription.ts'
+import { stated } from '../stated.ts'
+import type { KnownSubscription } from './fetch-subscription.ts'
 import type { LineagePeriod } from './item-lineages.ts'
 import { hasFailed, isPaused, renewalInvoice } from './last-period.ts'
 import { plannedProduct } from './planned-product.ts'

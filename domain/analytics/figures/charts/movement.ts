@@ -1,9 +1,9 @@
 import { attributeOf, isColumn } from '../attributes.ts'
 import { MOVEMENTS } from '../movements.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
+import { durationJoin, monthlyFactor, sixteenthsOfState, statesDiffer } from './change-states.ts'
 import { converted, convertibleSql, type FactorPart, factorJoins, isLeftOut, type StatePrefix } from './money.ts'
 import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
-import { durationJoin, monthlyFactor, sixteenthsOfState, statesDiffer } from './sides.ts'
 
 type ChangePrefix = Exclude<StatePrefix, ''>
 const PREFIXES: ChangePrefix[] = ['a_', 'b_']

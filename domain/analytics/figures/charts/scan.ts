@@ -2,6 +2,7 @@ import { SUBSCRIPTION_STATE } from '../../facts/rows.ts'
 import type { ColumnAttribute } from '../attributes.ts'
 import { conditionsOf } from '../restriction.ts'
 import type { FigureRelation } from '../source.ts'
+import { durationJoin, monthlyFactor, type RowCondition, stateColumn, statesSql } from './change-states.ts'
 import type { ScanCode } from './measure.ts'
 import { amountSql, converted, convertibleSql, factorJoins, hasGivenProceeds, isLeftOut, proceedsBaseSql, proceedsShare } from './money.ts'
 import { movement } from './movement.ts'
@@ -16,7 +17,6 @@ import {
   type Scan,
   type ScanContext,
 } from './scan-rows.ts'
-import { durationJoin, monthlyFactor, type RowCondition, stateColumn, statesSql } from './sides.ts'
 
 const PAID = 't.kind between 2 and 5'
 const CREDIT = 7

@@ -3,11 +3,11 @@ import type { TimeWindow } from '../buckets.ts'
 import type { ChartKind } from '../chart-table.ts'
 import { hasFactor } from '../exchange.ts'
 import type { FactSource, FigureRow } from '../source.ts'
+import { statesDiffer, statesSql } from './change-states.ts'
 import type { ScanCode } from './measure.ts'
 import { PER_MILLION, type Quotient } from './rounding.ts'
 import { scanOf, scanRelations } from './scan.ts'
 import type { Scan, ScanContext } from './scan-rows.ts'
-import { statesDiffer, statesSql } from './sides.ts'
 
 /** Transactions in a currency without any rate, and their amounts in it; apart from these their refunds, and what went back with these. */
 export type LeftOutMoney = { currency: string; transactions: number; amount: Quotient; refunds: number; refunded: Quotient }

@@ -1,9 +1,9 @@
+import { STATE_COLUMNS } from '../charts/change-states.ts'
 import { activeUsers, payers } from '../charts/distinct.ts'
 import { MEASURES, type ScanCode, TERMS } from '../charts/measure.ts'
 import { IS_SAME_PRICE, movementAtOnce } from '../charts/movement.ts'
 import { scanOf } from '../charts/scan.ts'
 import { counts, type ScanContext, termOfRow } from '../charts/scan-rows.ts'
-import { STATE_COLUMNS } from '../charts/sides.ts'
 import { coefficientsOf, type RequestedNumber } from './number.ts'
 
 /** What a fact does for a number: it is a part of its sum, or of one of the two sums of a quotient. */

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from '@duckdb/node-api'
-import { STATE_COLUMNS } from '../charts/sides.ts'
+import { STATE_COLUMNS } from '../charts/change-states.ts'
 import { TABLES } from './tables.ts'
 
 // What stood at the beginning of a month, so that a stock of today does not add up the changes of years.

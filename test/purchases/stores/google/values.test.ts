@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
-import { firstOrder, isRenewalOrder, orderChain } from '../../../../workflows/stores/google/ask-orders.ts'
+import { firstOrder, isRenewalOrder, orderChain } from '../../../../workflows/stores/google/fetch-orders.ts'
 import { periodTime, priceOf, shareOf } from '../../../../workflows/stores/google/values.ts'
-import { countryOf } from '../../../../workflows/stores/said.ts'
+import { countryOf } from '../../../../workflows/stores/stated.ts'
 
 test.each([
   [{ currencyCode: 'USD', units: '4', nanos: 990_000_000 }, 'USD', '4.99'],

@@ -3,9 +3,9 @@ import type { TestApi } from '../../harness/api.ts'
 import type { ChartQuestion, chartAnswer, Labels } from '../../oracle/answer.ts'
 import { worldOf } from '../../oracle/world.ts'
 import { essence } from './compare.ts'
+import type { PostedPlan } from './post-plan.ts'
 import { type QuestionPlan, queryOf, questionOf } from './questions.ts'
 import { stableAnswer } from './stable.ts'
-import type { PostedPlan } from './tell.ts'
 
 /** How the service names the values of attributes. */
 export const LABELS: Labels = {

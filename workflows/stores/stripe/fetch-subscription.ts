@@ -1,6 +1,6 @@
 import type Stripe from 'stripe'
-import { type FetchedCharges, fetchCharges, type InvoicePayments, paymentsOf } from './ask-charges.ts'
-import { fetchSchedule } from './ask-schedule.ts'
+import { type FetchedCharges, fetchCharges, type InvoicePayments, paymentsOf } from './fetch-charges.ts'
+import { fetchSchedule } from './fetch-schedule.ts'
 import { allOf, expectObject, type StripeSession, unless } from './session.ts'
 
 export type KnownInvoice = { invoice: Stripe.Invoice; lines: Stripe.InvoiceLineItem[]; payments: InvoicePayments }

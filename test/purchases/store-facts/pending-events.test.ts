@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { plus } from '../../../domain/events/money.ts'
 import type { Emission } from '../../../domain/purchases/emit.ts'
+import { lineageInMemory } from './lineage-in-memory.ts'
 import { at, iso, paid, period, permutations, renewal, STORIES, type Story } from './stories.ts'
-import { lineageInMemory } from './telling.ts'
 
 const HOUR = 3_600_000
 const AMOUNTS = new Set(['subscription_refunded', 'refund_reversed'])

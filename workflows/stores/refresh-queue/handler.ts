@@ -1,8 +1,8 @@
-import { STORE_QUEUE_DUE } from '../../../domain/purchases/store-inbox/lanes.ts'
+import { STORE_QUEUE_DUE } from '../../../domain/purchases/store-inbox/queues.ts'
 import { jobLoss } from '../../engine/attempt.ts'
 import { NOWHERE } from '../../engine/crash-point.ts'
 import type { JobHandler } from '../../engine/handler.ts'
-import type { RefreshCounts, RefreshDeps } from './lane-deps.ts'
+import type { RefreshCounts, RefreshDeps } from './refresh-deps.ts'
 import { takeTurn } from './turn.ts'
 
 const UNCOUNTED: RefreshCounts = { refresh() {}, missed() {} }
