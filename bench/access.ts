@@ -78,13 +78,13 @@ export const bench = (): Promise<Result> =>
 
     const rows: Row[] = []
     const measure = async (store: Store, pace: Pace, count: number): Promise<Row[]> => {
-      const before = store.asked()
+      const before = store.requestCount()
       const of = { webhookOf: webhooks.of, pace }
       const times = await follow(resources, product, await newUsers(count), {
         ...of,
         sell: user => store.sell(user, api.url.replace('127.0.0.1', 'localhost')),
       })
-      const calls = Math.round((store.asked() - before) / count)
+      const calls = Math.round((store.requestCount() - before) / count)
       const empty = new Uint8Array()
       const bareTimes = await follow(
         resources,

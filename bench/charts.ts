@@ -2,7 +2,7 @@ import { durability } from './database.ts'
 import { seededFacts, startFigures, untilReplicaAnswers } from './facts.ts'
 import { figureQuestions } from './figure-questions.ts'
 import { option, type Result, round, say, table, thousands } from './report.ts'
-import { ask, p50, p95 } from './request-times.ts'
+import { measure, p50, p95 } from './request-times.ts'
 import { withResources } from './resources.ts'
 
 /** What depends on the moment of the answer. */
@@ -11,7 +11,7 @@ const essence = (body: string): string => body.replaceAll(/"(?:as_of|incomplete_
 /** What is known now of a recent fact changes from second to second: both are asked at once, up to three times. */
 async function compareAgain(urls: string[], key: string, path: string): Promise<void> {
   for (let n = 0; n < 3; n++) {
-    const answers = await Promise.all(urls.map(url => ask(url, key, path, 1)))
+    const answers = await Promise.all(urls.map(url => measure(url, key, path, 1)))
     if (new Set(answers.map(({ body }) => essence(body))).size === 1) return
   }
   throw new Error(`the replica and Postgres give different answers: ${path}`)
@@ -32,12 +32,12 @@ export const bench = (): Promise<Result> =>
     const rows: string[][] = []
     const worst = { name: '', ours: 0, peer: 0 }
     // A stock asks for the standings of its month, which are made behind the answer, once.
-    for (const { path } of figureQuestions(facts.end)) await ask(ours.url, key, path, 1)
+    for (const { path } of figureQuestions(facts.end)) await measure(ours.url, key, path, 1)
     for (const { name, path } of figureQuestions(facts.end)) {
       say(name)
-      await ask(ours.url, key, path, 2)
-      const fast = await ask(ours.url, key, path, rounds)
-      const slow = await ask(peer.url, key, path, peerRounds)
+      await measure(ours.url, key, path, 2)
+      const fast = await measure(ours.url, key, path, rounds)
+      const slow = await measure(peer.url, key, path, peerRounds)
       if (essence(fast.body) !== essence(slow.body)) await compareAgain([ours.url, peer.url], key, path)
       rows.push([name, ...[p50(fast), p95(fast), p50(slow)].map(ms => String(round(ms))), thousands(fast.bytes)])
       if (p95(fast) > worst.ours) Object.assign(worst, { name, ours: p95(fast), peer: p50(slow) })

@@ -5,7 +5,7 @@ const DAY = 86_400
 const ODD = 12_345
 const WINDOW_DAYS = 90
 
-type Asked = { name: string; path: string }
+type NamedQuestion = { name: string; path: string }
 
 /** The parameters of 90 days by day before `end`, with the 90 days before them. */
 export const windowOf = (end: number): string => {
@@ -14,9 +14,9 @@ export const windowOf = (end: number): string => {
 }
 
 /** Questions of every kind: each chart, one chart with each attribute and zone, series, sets of users, cohorts and lifetime value. */
-export function figureQuestions(end: number): Asked[] {
+export function figureQuestions(end: number): NamedQuestion[] {
   const window = windowOf(end)
-  const chart = (code: string, more = '', name = ''): Asked => ({
+  const chart = (code: string, more = '', name = ''): NamedQuestion => ({
     name: name || code,
     path: `/v4/analytics/charts/${code}?${window}${more}`,
   })

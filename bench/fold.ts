@@ -5,7 +5,7 @@ import type { Pool } from '../store/connect.ts'
 import { durability, newDatabase } from './database.ts'
 import { createTenants, openPool, type Product, startProduct, type Tenant } from './product.ts'
 import { option, type Result, round, say, table, thousands } from './report.ts'
-import { ask, p50 } from './request-times.ts'
+import { measure, p50 } from './request-times.ts'
 import { withResources } from './resources.ts'
 import { caller } from './sink.ts'
 
@@ -44,7 +44,7 @@ export const bench = (): Promise<Result> =>
       const again = await folded(pool, tenant!)
       await change(pool, tenant!, user)
       await heldUp(api)
-      const { times } = await ask(api.url, tenant!.secretKey, chart, 1)
+      const { times } = await measure(api.url, tenant!.secretKey, chart, 1)
       all.push({
         what,
         foldMs: first.ms,
@@ -55,7 +55,7 @@ export const bench = (): Promise<Result> =>
       })
       await folded(pool, tenant!)
     }
-    const unmarkedMs = p50(await ask(api.url, tenant!.secretKey, chart, 20))
+    const unmarkedMs = p50(await measure(api.url, tenant!.secretKey, chart, 20))
     console.log(`a user with ${thousands(renewals)} renewals; ${await durability(database)}`)
     table(
       ['', 'fold, ms', 'folded again', 'bare insert', 'held up', 'chart meanwhile', 'chart, none marked', 'its process held up'],

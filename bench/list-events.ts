@@ -12,8 +12,8 @@ const USERS = 20_000
 const CONNECTIONS = 32
 const WRITES_PER_SECOND = 20
 
-/** One side of the comparison. `ask`: the request for one page of a project's events. */
-type Side = { name: string; url: string; ask: (tenant: Tenant, offset: number) => PageRequest }
+/** One side of the comparison. `request`: the request for one page of a project's events. */
+type Side = { name: string; url: string; request: (tenant: Tenant, offset: number) => PageRequest }
 type Seen = Map<string, Figures[]>
 
 const PEERS = { fastify: 'Fastify + pg', koa: 'Koa + router + pg', 'node-http': 'node:http + pg' }
@@ -58,7 +58,7 @@ async function startSides(resources: Resources, database: string): Promise<Side[
     {
       name: 'Perennial',
       url: product.url,
-      ask: ({ secretKey }, offset) => ({
+      request: ({ secretKey }, offset) => ({
         path: `/v4/events?limit=20&offset=${offset}`,
         headers: { authorization: `Bearer ${secretKey}` },
       }),
@@ -74,7 +74,7 @@ async function startSides(resources: Resources, database: string): Promise<Side[
     sides.push({
       name,
       url: `http://127.0.0.1:${peer.match[1]}`,
-      ask: ({ environment }, offset) => ({ path: `/environments/${environment}/events?offset=${offset}`, headers: {} }),
+      request: ({ environment }, offset) => ({ path: `/environments/${environment}/events?offset=${offset}`, headers: {} }),
     })
   }
   return sides
@@ -90,8 +90,8 @@ const requestsFor = (tenants: Tenant[], deepest: number): [Tenant, number][] =>
 async function measure(resources: Resources, sides: Side[], pages: [Tenant, number][], rounds: number, seconds: number): Promise<Seen> {
   const seen: Seen = new Map(sides.map(side => [side.name, []]))
   for (let n = 1; n <= rounds; n++) {
-    for (const { name, url, ask } of sides) {
-      const requests = pages.map(([tenant, offset]) => ask(tenant, offset))
+    for (const { name, url, request } of sides) {
+      const requests = pages.map(([tenant, offset]) => request(tenant, offset))
       const figures = await generate(resources, { url, seconds, connections: CONNECTIONS, requests })
       seen.get(name)!.push(figures)
       say(`  round ${n}: ${name} ${thousands(figures.perSecond)} /s`)

@@ -67,7 +67,7 @@ type Work = { database: string; pool: Pool; tenant: Tenant; lists: List[]; page:
 async function measure(resources: Resources, { database, pool, tenant, lists, page, requests }: Work): Promise<Measured[]> {
   const product = await startProduct(resources, database, 'api')
   const headers = { authorization: `Bearer ${tenant.secretKey}` }
-  const ask = async (list: List, after?: string) => {
+  const fetchPage = async (list: List, after?: string) => {
     const begin = performance.now()
     const answer = await fetch(`${product.url}${list.path}?limit=${LIMIT}${list.query}${after ? `&starting_after=${after}` : ''}`, {
       headers,
@@ -88,8 +88,8 @@ async function measure(resources: Resources, { database, pool, tenant, lists, pa
     const deep: number[] = []
     // A quarter more requests run first, to warm up both pages alike.
     for (let n = -Math.ceil(requests / 4); n < requests; n++) {
-      const one = await ask(list)
-      const other = await ask(list, cursors.rows[Math.abs(n * 37) % cursors.rows.length]!.id)
+      const one = await fetchPage(list)
+      const other = await fetchPage(list, cursors.rows[Math.abs(n * 37) % cursors.rows.length]!.id)
       if (n >= 0) {
         first.push(one)
         deep.push(other)

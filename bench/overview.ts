@@ -1,7 +1,7 @@
 import { seededFacts, startFigures, untilReplicaAnswers } from './facts.ts'
 import { windowOf } from './figure-questions.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
-import { ask } from './request-times.ts'
+import { measure } from './request-times.ts'
 import { withResources } from './resources.ts'
 
 /** What a page of an overview asks at once. */
@@ -24,7 +24,7 @@ export const bench = (): Promise<Result> =>
       await work()
       return performance.now() - startedAt
     }
-    const one = ({ url }: { url: string }, path: string) => ask(url, facts.tenant.secretKey, path, 1)
+    const one = ({ url }: { url: string }, path: string) => measure(url, facts.tenant.secretKey, path, 1)
     const atOnce = () => timed(() => Promise.all(paths.map(path => one(replica, path))))
     const inTurn = () =>
       timed(async () => {

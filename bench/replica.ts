@@ -7,7 +7,7 @@ import { windowOf } from './figure-questions.ts'
 import type { Running } from './process.ts'
 import { openPool } from './product.ts'
 import { option, type Result, round, say, table, thousands } from './report.ts'
-import { ask } from './request-times.ts'
+import { measure } from './request-times.ts'
 import { withResources } from './resources.ts'
 
 const TABLES = ['user_facts', 'transaction_facts', 'subscription_changes']
@@ -31,7 +31,7 @@ export const bench = (): Promise<Result> =>
     const path = `/v4/analytics/charts/sales?${windowOf(facts.end)}`
     const before = memoryOf(product)
     const built = await untilReplicaAnswers(product, facts)
-    await ask(product.url, key, path, rounds)
+    await measure(product.url, key, path, rounds)
     const after = memoryOf(product)
 
     say('copying the rows to nowhere')
@@ -53,7 +53,7 @@ export const bench = (): Promise<Result> =>
            select user_no from user_facts where environment = $1 and generation = 1 order by user_no offset $2 limit $3)`,
         [facts.tenant.environment, n * CHANGED, CHANGED],
       )
-      pulls.push((await ask(product.url, key, path, 1)).times[0]!)
+      pulls.push((await measure(product.url, key, path, 1)).times[0]!)
     }
     pulls.sort((a, b) => a - b)
     const rows = facts.transactions + facts.changes + facts.users

@@ -1,10 +1,10 @@
 import { median } from './report.ts'
 
 /** How long answers took in ms, sorted, and the last one. */
-export type Asked = { times: number[]; body: string; bytes: number }
+export type RequestTimes = { times: number[]; body: string; bytes: number }
 
 /** Sends one request again and again, one at a time. Throws when an answer is not 200. */
-export async function ask(url: string, key: string, path: string, rounds: number): Promise<Asked> {
+export async function measure(url: string, key: string, path: string, rounds: number): Promise<RequestTimes> {
   const times: number[] = []
   let body = ''
   for (let n = 0; n < rounds; n++) {
@@ -17,5 +17,5 @@ export async function ask(url: string, key: string, path: string, rounds: number
   return { times: times.sort((a, b) => a - b), body, bytes: body.length }
 }
 
-export const p50 = ({ times }: Asked): number => median(times)
-export const p95 = ({ times }: Asked): number => times[Math.min(times.length - 1, Math.ceil(times.length * 0.95) - 1)]!
+export const p50 = ({ times }: RequestTimes): number => median(times)
+export const p95 = ({ times }: RequestTimes): number => times[Math.min(times.length - 1, Math.ceil(times.length * 0.95) - 1)]!

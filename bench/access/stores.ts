@@ -20,7 +20,7 @@ export type Store = {
   /** The store knows of a sale from now on. `address`: where the service is. */
   sell(user: string, address: string): Promise<Signed>
   /** How many requests the store was sent. */
-  asked(): number
+  requestCount(): number
 }
 
 const PRODUCTS = { apple_product_id: MONTHLY, google_product_id: 'pro', google_base_plan_id: 'monthly', stripe_product_id: 'prod_pro' }
@@ -59,7 +59,7 @@ export async function startStores(
         apple.production.lineages.push({ ...subscription.state, group: subscription.lineage })
         return { path: '/stores/apple/1', body, headers: {} }
       },
-      asked: () => apple.asked.length,
+      requestCount: () => apple.requests.length,
     },
     {
       name: 'Google Play',
@@ -76,7 +76,7 @@ export async function startStores(
         const authorization = `Bearer ${google.idToken(rightClaims(`${address}${path}`, Date.now()))}`
         return { path, body: story.subscribe(soldAt()).body, headers: { authorization } }
       },
-      asked: () => google.calls().length,
+      requestCount: () => google.calls().length,
     },
     {
       name: 'Stripe',
@@ -88,7 +88,7 @@ export async function startStores(
         const { headers } = await arrivalOf(body, { at: Date.now() })
         return { path: '/stores/stripe/1', body, headers: headers as Record<string, string> }
       },
-      asked: () => stripe.asked.length,
+      requestCount: () => stripe.requests.length,
     },
   ]
   const env = {

@@ -34,7 +34,7 @@ describe('by Firebase', () => {
     const push = await ground.template(testEnvironment)
     const result = { provider: 'firebase', provider_message_id: MESSAGE }
     expect(await ground.send(testEnvironment, push)).toEqual(result)
-    const { message } = jsonOf(ground.google.asked.at(-1)!)
+    const { message } = jsonOf(ground.google.requests.at(-1)!)
     const tag = message.android.notification.tag
     expect(tag).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
     expect(message).toEqual({
@@ -49,9 +49,9 @@ describe('by Firebase', () => {
       },
     })
     await ground.send(testEnvironment, push)
-    expect(jsonOf(ground.google.asked.at(-1)!).message.android.notification.tag).toBe(tag)
+    expect(jsonOf(ground.google.requests.at(-1)!).message.android.notification.tag).toBe(tag)
     await ground.send(testEnvironment, push, { key: 'run_2:push' })
-    expect(jsonOf(ground.google.asked.at(-1)!).message.android.notification.tag).not.toBe(tag)
+    expect(jsonOf(ground.google.requests.at(-1)!).message.android.notification.tag).not.toBe(tag)
   })
 
   test('has a name for it that can be recorded, whatever Google calls it', async () => {
@@ -66,7 +66,7 @@ describe('by Firebase', () => {
     await ground.integration(testEnvironment, 'firebase')
     const push = await ground.template(testEnvironment, { title: '', image_url: null, deep_link: null, data: {} })
     await ground.send(testEnvironment, push)
-    const { message } = jsonOf(ground.google.asked.at(-1)!)
+    const { message } = jsonOf(ground.google.requests.at(-1)!)
     expect([message.notification, message.data, message.apns.fcm_options]).toEqual([{ body: 'trial_started gold' }, {}, undefined])
   })
 
@@ -76,7 +76,7 @@ describe('by Firebase', () => {
     await ground.api.pool.query(`update integrations set settings = settings || '{"fcm_token_property":"device"}' where id = $1`, [id])
     const push = await ground.template(testEnvironment)
     await ground.send(testEnvironment, push, { properties: { device: 'tok-2', fcm_token: 'tok' } })
-    expect(jsonOf(ground.google.asked.at(-1)!).message.token).toBe('tok-2')
+    expect(jsonOf(ground.google.requests.at(-1)!).message.token).toBe('tok-2')
     expect(await thrown(ground.send(testEnvironment, push))).toEqual([StepSkipped, 'no_device'])
   })
 
@@ -110,16 +110,16 @@ describe('by Firebase', () => {
     await ground.integration(testEnvironment, 'firebase')
     const push = await ground.template(testEnvironment)
     const sendPush = ground.sender()
-    const asked = { push, key: 'r:s', signal: new AbortController().signal, occurrence: occurrenceOf('u', { fcm_token: 'tok' }) }
+    const requested = { push, key: 'r:s', signal: new AbortController().signal, occurrence: occurrenceOf('u', { fcm_token: 'tok' }) }
     const before = ground.tokens.given()
-    await sendPush(testEnvironment.environment, asked)
-    await sendPush(testEnvironment.environment, asked)
+    await sendPush(testEnvironment.environment, requested)
+    await sendPush(testEnvironment.environment, requested)
     expect(ground.tokens.given() - before).toBe(1)
     ground.tokens.revoke()
-    expect((await sendPush(testEnvironment.environment, asked)).provider).toBe('firebase')
+    expect((await sendPush(testEnvironment.environment, requested)).provider).toBe('firebase')
     expect(ground.tokens.given() - before).toBe(2)
     ground.answers.firebase = () => GOOGLE_UNAUTHENTICATED
-    expect(await thrown(sendPush(testEnvironment.environment, asked))).toEqual([Error, expect.stringContaining('http_401')])
+    expect(await thrown(sendPush(testEnvironment.environment, requested))).toEqual([Error, expect.stringContaining('http_401')])
     expect(ground.tokens.given() - before).toBe(3)
   })
 

@@ -21,7 +21,7 @@ describe('by OneSignal', () => {
     const result = { provider: 'onesignal', provider_message_id: NOTIFICATION }
     expect(await ground.send(testEnvironment, push, { user })).toEqual(result)
     await ground.send(testEnvironment, push, { user })
-    const [first, second] = ground.onesignal.asked.map(jsonOf)
+    const [first, second] = ground.onesignal.requests.map(jsonOf)
     expect(first).toEqual({
       app_id: 'app-1',
       target_channel: 'push',

@@ -15,9 +15,9 @@ const sales = (more: object = {}) => ({ name: 'Sales', kind: 'chart', code: 'sal
 const entriesAbout = async (id: string) =>
   (await api.pool.query('select operation, before, after from audit_log where resource_id = $1 order by id', [id])).rows
 
-type Asked = { kind: string; code: string | null; query: object; window: { from: number; to: number } }
+type ShownView = { kind: string; code: string | null; query: object; window: { from: number; to: number } }
 /** The address of the operation that answers a view. */
-const asked = ({ kind, code, query, window: { from, to } }: Asked): string => {
+const requested = ({ kind, code, query, window: { from, to } }: ShownView): string => {
   const pairs = Object.entries({ ...query, ...(kind === 'chart' ? { from, to } : { cohort_from: from, cohort_to: to }) })
   const search = new URLSearchParams(pairs.flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, String(one)])))
   return `/v4/analytics/${kind === 'chart' ? `charts/${code}` : kind}?${search}`
@@ -37,7 +37,7 @@ describe('a saved view', () => {
     expect(made.body).toMatchObject({ object: 'analytics_view', pinned: false, ...body })
     expect(made.headers.get('location')).toBe(made.body.url)
     const { window: _window, ...read } = (await api.call('GET', made.body.url)).body
-    const answer = await api.call('GET', asked(made.body))
+    const answer = await api.call('GET', requested(made.body))
     expect([answer.status, answer.text]).toEqual([200, answer.text])
     const { window: _moving, ...saved } = made.body
     expect(read).toEqual(saved)
@@ -187,24 +187,24 @@ describe('annotations', () => {
 
   test('write themselves when experiments start and finish, products change and screens are published, between the own ones', async () => {
     const { secret: key, sandbox } = await api.newProject()
-    const ask = async (method: string, path: string, body?: object) => {
+    const send = async (method: string, path: string, body?: object) => {
       const answer = await api.call(method, path, { key, body })
       expect(answer.status, answer.text).toBeLessThan(300)
       return answer.body
     }
-    const experiment = await ask('POST', '/v4/experiments', { name: 'Price test', alias_id: 'a' })
-    for (const is_control of [true, false]) await ask('POST', `${experiment.url}/groups`, { weight: 1, is_control })
-    const become = (status: string) => ask('POST', `${experiment.url}/status`, { status })
+    const experiment = await send('POST', '/v4/experiments', { name: 'Price test', alias_id: 'a' })
+    for (const is_control of [true, false]) await send('POST', `${experiment.url}/groups`, { weight: 1, is_control })
+    const become = (status: string) => send('POST', `${experiment.url}/status`, { status })
     await become('active')
-    await ask('PATCH', experiment.url, { name: 'Test of prices', alias_id: 'a' })
+    await send('PATCH', experiment.url, { name: 'Test of prices', alias_id: 'a' })
     for (const status of ['paused', 'active', 'finished']) await become(status)
-    await ask('POST', '/v4/products', { id: 'annual', type: 'subscription', duration: 'P1Y', stripe_product_id: 'price_1' })
-    await ask('PATCH', '/v4/products/annual', { stripe_product_id: 'price_2', apple_product_id: 'a1' })
-    const screen = await ask('POST', '/v4/screens', { name: 'Paywall' })
-    await ask('PUT', screen.url, { name: 'The paywall' })
-    for (let times = 0; times < 2; times++) await ask('POST', `${screen.url}/publish`)
-    await ask('POST', LIST, { at: 4_000_000_000, text: 'mine, later' })
-    await ask('POST', LIST, { at: 5, text: 'mine, before' })
+    await send('POST', '/v4/products', { id: 'annual', type: 'subscription', duration: 'P1Y', stripe_product_id: 'price_1' })
+    await send('PATCH', '/v4/products/annual', { stripe_product_id: 'price_2', apple_product_id: 'a1' })
+    const screen = await send('POST', '/v4/screens', { name: 'Paywall' })
+    await send('PUT', screen.url, { name: 'The paywall' })
+    for (let times = 0; times < 2; times++) await send('POST', `${screen.url}/publish`)
+    await send('POST', LIST, { at: 4_000_000_000, text: 'mine, later' })
+    await send('POST', LIST, { at: 5, text: 'mine, before' })
 
     const { data } = await list(key)
     expect(data.map(({ kind, text, is_automatic, resource }: Shown) => [kind, text, is_automatic, resource])).toEqual([
@@ -299,7 +299,7 @@ test('an erasure leaves no id of the user and of the own device in views and ann
   const erased = { unit: 'day', 'filter[device_id][]': ['shared-device', own], 'filter[campaign_name][]': [`of ${of}`] }
   const after = (await api.call('GET', view.body.url)).body
   expect([after.name, after.query]).toEqual([`only ${of}`, erased])
-  expect((await api.call('GET', asked(after))).status).toBe(200)
+  expect((await api.call('GET', requested(after))).status).toBe(200)
   const replayed = await save(body, headers)
   expect([replayed.body.query, replayed.headers.get('idempotency-replayed')]).toEqual([erased, 'true'])
   for (const { before, after: shown } of await entriesAbout(view.body.id))

@@ -200,12 +200,12 @@ describe('the list', () => {
       )
       return rows[0]!.n
     }
-    const ask = (filter: object) =>
+    const fetchOne = (filter: object) =>
       listAudit(one, { project: project.id, environment: project.production, filter, limit: 20, after: `aud_${'500'.padStart(20, '0')}` })
     const before = await read()
-    expect((await ask({})).rows[0]).toMatchObject({ resource_id: 'r501' })
-    expect((await ask({ resourceId: 'r1500' })).rows).toHaveLength(1)
-    expect((await ask({ resourceId: 'r1511' })).rows).toHaveLength(1)
+    expect((await fetchOne({})).rows[0]).toMatchObject({ resource_id: 'r501' })
+    expect((await fetchOne({ resourceId: 'r1500' })).rows).toHaveLength(1)
+    expect((await fetchOne({ resourceId: 'r1511' })).rows).toHaveLength(1)
     expect((await read()) - before).toBeLessThan(1000)
     await one.end()
   })

@@ -66,8 +66,8 @@ test('a lookup that fails says nothing about the key and does not count', async 
   const impatient = connect({ url: api.databaseUrl, max: 5, statementTimeoutMs: 20 })
   const authenticate = authenticator(impatient)
   try {
-    const asked = Array.from({ length: 110 }, (_, n) => authenticate(`Bearer ${unknown(n)}`, '192.0.2.1').catch(error => error.code))
-    expect(new Set(await Promise.all(asked))).toEqual(new Set(['57014']))
+    const requested = Array.from({ length: 110 }, (_, n) => authenticate(`Bearer ${unknown(n)}`, '192.0.2.1').catch(error => error.code))
+    expect(new Set(await Promise.all(requested))).toEqual(new Set(['57014']))
     await locked.release()
     // On a loaded machine this lookup may take longer, too.
     const known = () =>

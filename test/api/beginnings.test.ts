@@ -140,9 +140,9 @@ describe('history moves nobody any more who was shown by', () => {
 
   test('an app: at its creation, in a request, by an evaluation', async () => {
     await stays(await v3User(v3, 'prod'))
-    const [asking, served] = [await userOf(api), await userOf(api)]
-    await v3('GET', `/v3/users/${asking}`)
-    await stays(asking)
+    const [queried, served] = [await userOf(api), await userOf(api)]
+    await v3('GET', `/v3/users/${queried}`)
+    await stays(queried)
     await growth(api, api.project.secret).evaluate(served)
     await stays(served)
   })

@@ -32,11 +32,11 @@ describe('authentication', () => {
   })
 
   test('the scheme is case-insensitive, the key is exact', async () => {
-    const ask = (value: string) => api.call('GET', '/v4/events', { key: null, headers: { Authorization: value } })
-    expect((await ask(`bEARER ${api.project.secret}`)).status).toBe(200)
-    expect((await ask(`Bearer ${api.project.secret}x`)).status).toBe(401)
-    expect((await ask(`Bearer ${api.project.secret.toUpperCase()}`)).status).toBe(401)
-    expect((await ask(`Basic ${api.project.secret}`)).status).toBe(401)
+    const callWith = (value: string) => api.call('GET', '/v4/events', { key: null, headers: { Authorization: value } })
+    expect((await callWith(`bEARER ${api.project.secret}`)).status).toBe(200)
+    expect((await callWith(`Bearer ${api.project.secret}x`)).status).toBe(401)
+    expect((await callWith(`Bearer ${api.project.secret.toUpperCase()}`)).status).toBe(401)
+    expect((await callWith(`Basic ${api.project.secret}`)).status).toBe(401)
   })
 
   test('a Project Key is recognized but has no access to v4', async () => {
@@ -103,9 +103,10 @@ describe('routes', () => {
   })
 
   test('the request id is the given one when it is valid, else a new one', async () => {
-    const ask = async (id: string) => (await api.call('GET', '/v4/events', { headers: { 'X-Request-Id': id } })).headers.get('x-request-id')
-    expect(await ask('abc-1.2_3')).toBe('abc-1.2_3')
-    expect(await ask('a b')).toMatch(/^[0-9a-f-]{36}$/)
+    const callWith = async (id: string) =>
+      (await api.call('GET', '/v4/events', { headers: { 'X-Request-Id': id } })).headers.get('x-request-id')
+    expect(await callWith('abc-1.2_3')).toBe('abc-1.2_3')
+    expect(await callWith('a b')).toMatch(/^[0-9a-f-]{36}$/)
   })
 })
 
@@ -157,9 +158,9 @@ describe('bodies', () => {
       headers: { Authorization: `Bearer ${api.project.secret}`, 'Content-Length': '3', 'Content-Type': 'text/plain' },
     }
     // fetch sends no body with GET.
-    const ask = () =>
+    const callWith = () =>
       new Promise(resolve => request(options, answer => answer.resume().on('end', () => resolve(answer.statusCode))).end('{"['))
-    expect([await ask(), await ask()]).toEqual([200, 200])
+    expect([await callWith(), await callWith()]).toEqual([200, 200])
   })
 })
 

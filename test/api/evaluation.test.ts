@@ -61,14 +61,14 @@ describe('targeting', () => {
     await own.configuration({ n: 1 }, { context_key: 'b' })
     await own.configuration({ n: 2 }, { context_key: 'B' })
     const user = await own.user()
-    const asked = async (keys: (string | null)[]) =>
+    const requested = async (keys: (string | null)[]) =>
       (await own.evaluate(user, { context_keys: keys })).map((i: Fields) => [i.context_key, i.payload])
-    expect(await asked(['b', null, 'zzz'])).toEqual([
+    expect(await requested(['b', null, 'zzz'])).toEqual([
       ['b', { n: 1 }],
       [null, { n: 0 }],
       ['zzz', {}],
     ])
-    expect(await asked(['', 'b'])).toEqual([
+    expect(await requested(['', 'b'])).toEqual([
       ['', { n: 0 }],
       ['b', { n: 1 }],
     ])

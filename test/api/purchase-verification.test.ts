@@ -7,13 +7,13 @@ import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 
 // A store whose verdicts the test decides: the verifier replaces the client of the store.
 let verdict: () => Promise<VerificationResult>
-let asked: { secret: string | null; lineage: string }[] = []
+let requested: { secret: string | null; lineage: string }[] = []
 let api: TestApi
 beforeAll(async () => {
   api = await startApi({
     verifiers: {
       stripe: async ({ claim, secret }) => {
-        asked.push({ secret: secret('api_key'), lineage: 'lineage' in claim ? claim.lineage : '' })
+        requested.push({ secret: secret('api_key'), lineage: 'lineage' in claim ? claim.lineage : '' })
         return verdict()
       },
     },
@@ -65,13 +65,13 @@ const names = async (user: string) =>
 
 test('the values of the store replace those of the caller, its other periods are recorded, and its values count from then on', async () => {
   const user = await userOf(api)
-  asked = []
+  requested = []
   const second = { begins: '2026-04-01T00:00:00Z', ends: '2126-05-01T00:00:00Z', isRenewal: true }
   verdict = async () => answerOf('sub_1', [{}, second], { autoRenews: false, neverRenews: true })
   const made = await claim(user, 'sub_1')
   expect(made.status).toBe(201)
   expect(made.body).toMatchObject({ currency: 'EUR', price: '12.50', is_auto_renewing: false, verified_at: expect.any(String) })
-  expect(asked).toEqual([{ secret: 'rk_live_1', lineage: 'sub_1' }])
+  expect(requested).toEqual([{ secret: 'rk_live_1', lineage: 'sub_1' }])
   expect((await api.call('GET', `/v4/users/${user}/purchases`)).body.data).toHaveLength(2)
   expect(await names(user)).toEqual(['subscription_started', 'subscription_renewed', 'subscription_canceled'])
   expect((await api.call('PATCH', made.body.url, { body: { is_auto_renewing: true } })).body.error.code).toBe('conflict')
@@ -123,8 +123,8 @@ test('an unverified purchase is refused where none is allowed, and the refusal i
     purchased_at: '2026-03-01T00:00:00Z',
     play_store_data: { purchase_token: 'v-2', product_id: 'm' },
   }
-  const ask = () => strict.call('POST', `/v4/users/${user}/purchases`, { body, headers: { 'Idempotency-Key': 'k' } })
-  expect((await ask()).body.error.code).toBe('purchase_fraud')
-  expect((await ask()).headers.get('idempotency-replayed')).toBe('true')
+  const send = () => strict.call('POST', `/v4/users/${user}/purchases`, { body, headers: { 'Idempotency-Key': 'k' } })
+  expect((await send()).body.error.code).toBe('purchase_fraud')
+  expect((await send()).headers.get('idempotency-replayed')).toBe('true')
   await strict.stop()
 })

@@ -122,7 +122,7 @@ describe('a screen', () => {
     const { id } = await create('Mine')
     const other = await api.newProject()
     for (const key of [api.project.sandbox, other.secret]) {
-      const asked = [
+      const requested = [
         await api.call('GET', `/v4/screens/${id}`, { key }),
         await api.call('GET', `/v4/screens/${id}?render=false`, { key }),
         await api.call('DELETE', `/v4/screens/${id}`, { key }),
@@ -130,7 +130,7 @@ describe('a screen', () => {
         await publish(id, { key }),
         await copy(id, { key }),
       ]
-      expect(asked.map(answer => answer.status)).toEqual(asked.map(() => 404))
+      expect(requested.map(answer => answer.status)).toEqual(requested.map(() => 404))
       expect((await api.call('GET', '/v4/screens', { key })).body.data).toEqual([])
     }
     expect((await create('Sand', { key: api.project.sandbox })).prod_key).toBe(api.project.projectKey)

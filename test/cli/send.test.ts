@@ -14,9 +14,9 @@ const failing = json(502, { error: { message: 'the database does not work' } })
 
 /** A service that answers as it is told, the last answer for ever; time passes only where the sender waits. */
 async function scripted(...replies: Reply[]) {
-  let asked = 0
+  let requestCount = 0
   const server = createServer((request, response) => {
-    request.resume().on('end', () => replies[Math.min(asked++, replies.length - 1)]!(response))
+    request.resume().on('end', () => replies[Math.min(requestCount++, replies.length - 1)]!(response))
   }).listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
   onTestFinished(() => {
@@ -39,7 +39,7 @@ async function scripted(...replies: Reply[]) {
       waited.push(ms)
     },
   })
-  return { send: () => send('{}'), url, waited, notes, stopping, asked: () => asked }
+  return { send: () => send('{}'), url, waited, notes, stopping, requestCount: () => requestCount }
 }
 
 test('failures of the service are repeated, ever more slowly', async () => {
@@ -76,13 +76,13 @@ test.each([
   [json(301, {}, { Location: 'http://127.0.0.1:1/' }), /does not answer like Perennial \(301\)/],
   [((response: ServerResponse) => response.end('<html>')) as Reply, /does not answer like Perennial \(200\)/],
 ])('what a repeat cannot cure is told at once (%#)', async (reply, says) => {
-  const { send, asked } = await scripted(reply)
+  const { send, requestCount } = await scripted(reply)
   await expect(send()).rejects.toThrow(says)
-  expect(asked()).toBe(1)
+  expect(requestCount()).toBe(1)
 })
 
 test('an interruption ends a request that hangs', async () => {
-  const { send, stopping, asked } = await scripted(() => setImmediate(() => stopping.abort(new Error('interrupted'))))
+  const { send, stopping, requestCount } = await scripted(() => setImmediate(() => stopping.abort(new Error('interrupted'))))
   await expect(send()).rejects.toThrow('interrupted')
-  expect(asked()).toBe(1)
+  expect(requestCount()).toBe(1)
 })

@@ -65,7 +65,7 @@ test('a day bounds it, and one that does not exist is refused before anything is
   await at.connectStripe()
   const { code, notes } = await backfill('--from', '2026-02-30')
   expect([code, notes]).toEqual([1, expect.stringContaining('--from must be a date such as 2026-01-31')])
-  expect(at.stripe.asked).toEqual([])
+  expect(at.stripe.requests).toEqual([])
   const since = new Date(Date.now() - 6 * DAY).toISOString().slice(0, 10)
   expect((await backfill('--from', since)).out).toMatch(/^1 lineages? to ask about/)
 })

@@ -61,11 +61,11 @@ describe('Apple', () => {
 
   test('without a key the missing fields are named, and nothing is asked', async () => {
     await commands.at.connectApple({ isConnected: false })
-    const asked = commands.at.apple.asked.length
+    const requestCount = commands.at.apple.requests.length
     const { code, out } = await check()
     expect(code).toBe(1)
     expect(wrongIn(out)).toEqual([expect.stringContaining('lacks iap_key_identifier, iap_private_key, iap_issuer_id')])
-    expect(commands.at.apple.asked.length).toBe(asked)
+    expect(commands.at.apple.requests.length).toBe(requestCount)
   })
 
   test('a key that one environment refuses is wrong in that one', async () => {
@@ -134,8 +134,8 @@ describe('Google Play', () => {
   ])('without permission for %s that one is wrong', async (permission, path, hint) => {
     const { at } = commands
     await at.connectGoogle()
-    at.google.instead = asked =>
-      decodeURIComponent(asked.path).includes(path)
+    at.google.instead = request =>
+      decodeURIComponent(request.path).includes(path)
         ? { status: 403, body: { error: { code: 403, message: 'The caller does not have permission', status: 'PERMISSION_DENIED' } } }
         : undefined
     const { code, out } = await check()

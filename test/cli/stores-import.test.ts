@@ -113,7 +113,7 @@ describe('a file of Apple', () => {
       { name: 'subscription_started', triggers: false },
       { name: 'subscription_renewed', triggers: false },
     ])
-    expect(commands.at.apple.asked.filter(({ path }) => path.includes('/transactions/'))).toHaveLength(1)
+    expect(commands.at.apple.requests.filter(({ path }) => path.includes('/transactions/'))).toHaveLength(1)
     const { rows } = await commands.at.api.pool.query(
       'select name, next_check_at is not null as checked from store_lanes where project = $1',
       [commands.at.project.id],
@@ -184,12 +184,14 @@ describe('a file of Apple', () => {
     )
     expect(await owned()).toHaveLength(2)
     at.apple.override = null
-    const asked = at.apple.asked.length
+    const requestCount = at.apple.requests.length
     const result = await run('apple', ...args)
     expect(result.notes).toBe('continuing after row 2')
     expect(result.out).toContain('3 rows: 3 attached, 0 there already, 0 rejected')
     expect((await owned()).map(({ identity }) => identity)).toEqual(['user-0', 'user-1', 'user-2'])
-    expect(at.apple.asked.slice(asked).filter(({ path }) => lineages.slice(0, 2).some(({ name }) => path.includes(name)))).toEqual([])
+    expect(
+      at.apple.requests.slice(requestCount).filter(({ path }) => lineages.slice(0, 2).some(({ name }) => path.includes(name))),
+    ).toEqual([])
   })
 
   test('stops at Ctrl-C with what is done', async () => {
@@ -239,7 +241,7 @@ describe('a file of Google Play', () => {
 test('what is missing is told before anything is read or asked', async () => {
   const { at } = commands
   const { run, path } = await place([['ada', '1']])
-  const asked = at.apple.asked.length
+  const requestCount = at.apple.requests.length
   expect((await run('apple')).notes).toContain('has not set up Apple')
   await at.connectApple({ isConnected: false })
   expect((await run('apple')).notes).toContain('Apple cannot be asked: iap_key_identifier')
@@ -255,15 +257,15 @@ test('what is missing is told before anything is read or asked', async () => {
   )
   expect(await notes(id, 'apple', path, ...MAP, '--map', 'price={price}')).toContain('a pointer has user, transaction')
   expect(await notes('4711', 'apple', path, ...MAP)).toBe('project 4711 not found')
-  expect(at.apple.asked.length).toBe(asked)
+  expect(at.apple.requests.length).toBe(requestCount)
 })
 
 describe('a store that gives no answer', () => {
   const later = (afterMs: number | null, why = 'http_500'): ClaimAnswer => ({ is: 'later', why, afterMs })
-  async function asks(answers: ClaimAnswer[], patience = 1000) {
+  async function attempts(answers: ClaimAnswer[], patience = 1000) {
     let now = 0
     const [waits, notes]: [number[], string[]] = [[], []]
-    const asked = confirmPatiently(async () => answers.shift() ?? later(null), {
+    const requested = confirmPatiently(async () => answers.shift() ?? later(null), {
       store: 'Apple',
       signal: new AbortController().signal,
       onWait: line => notes.push(line),
@@ -274,18 +276,18 @@ describe('a store that gives no answer', () => {
         now += ms
       },
     })
-    return { result: await asked.catch(error => error.message), waits, notes }
+    return { result: await requested.catch(error => error.message), waits, notes }
   }
 
   test('is asked again at growing intervals, then it stops', async () => {
-    const { result, waits, notes } = await asks([])
+    const { result, waits, notes } = await attempts([])
     expect(result).toBe('Apple has not answered for 1 s (http_500)')
     expect(waits).toEqual([250, 500])
     expect(notes).toEqual(['Apple does not answer (http_500): trying again for 1 s'])
   })
 
   test('is left alone for as long as it asks to, which is no failure', async () => {
-    const { result, waits, notes } = await asks([later(5000, 'http_429'), later(40, 'quota'), { is: 'unknown' }])
+    const { result, waits, notes } = await attempts([later(5000, 'http_429'), later(40, 'quota'), { is: 'unknown' }])
     expect(result).toEqual({ is: 'unknown' })
     expect(waits).toEqual([5000, 40])
     expect(notes).toEqual(['Apple asks to wait: 5 s'])

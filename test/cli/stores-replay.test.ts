@@ -55,12 +55,12 @@ describe('a replay', () => {
     const [before, emittedEvents] = [await purchases(), await events()]
     expect(emittedEvents.map(({ name }) => name)).toContain('subscription_canceled')
     const [first, second] = await rows()
-    const asked = commands.at.google.calls().length
+    const requestCount = commands.at.google.calls().length
     const result = await commands.run('replay', commands.at.project.id, first!.id, second!.notification_id)
     expect(result).toEqual({ code: 0, out: '2 notifications are pending again: a worker reads them now.', notes: '' })
     await commands.at.settled()
     expect((await rows()).map(({ state }) => state)).toEqual(['done', 'done'])
-    expect(commands.at.google.calls().length).toBeGreaterThan(asked)
+    expect(commands.at.google.calls().length).toBeGreaterThan(requestCount)
     expect([await purchases(), await events()]).toEqual([before, emittedEvents])
   })
 

@@ -83,11 +83,11 @@ test('where no address is entered, or the key is refused, or Apple fails, it sto
 })
 
 test('what is missing is told without asking Apple', async () => {
-  const asked = commands.at.apple.asked.length
+  const requestCount = commands.at.apple.requests.length
   expect((await run()).notes).toContain('has not set up Apple')
   await commands.at.connectApple({ isConnected: false })
   expect((await run()).notes).toContain('iap_key_identifier, iap_private_key, iap_issuer_id is not stored')
   expect((await commands.run('test', 4711)).notes).toBe('project 4711 not found')
   expect((await run('--wait', 'x')).notes).toContain('--wait must be')
-  expect(commands.at.apple.asked.length).toBe(asked)
+  expect(commands.at.apple.requests.length).toBe(requestCount)
 })

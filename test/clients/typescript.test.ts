@@ -12,7 +12,7 @@ const recorded = (request: Request) => {
   return fetch(request)
 }
 /** The requests as the service received them; the address has its brackets unencoded. */
-const asked = () => sent.map(({ method, url }) => `${method} ${url.slice(server.url.length)}`)
+const requestCount = () => sent.map(({ method, url }) => `${method} ${url.slice(server.url.length)}`)
 const product = (id: string) => api.v4CreateProduct({ body: { id, type: 'lifetime' } })
 const failureOf = async (answer: Promise<unknown>): Promise<PerennialError> => {
   const error: unknown = await answer.catch(error => error)
@@ -60,7 +60,7 @@ describe('a request', () => {
     await api.v4ListProducts({ query: { 'filter[type]': ['subscription', 'lifetime'], starting_after: undefined } })
     await api.v4ListProducts({ query: { 'filter[type]': [] } })
     await failureOf(api.v4GetScreen({ path: { screen_id: 'none' }, query: { render: false } }))
-    expect(asked()).toEqual([
+    expect(requestCount()).toEqual([
       'GET /v4/audit-log?limit=2&filter[resource][]=product&filter[resource][]=a%26b%3Dc&filter[resource_id]=x%20y&from=2026-02-01T00%3A00%3A00%2B01%3A00',
       'GET /v4/products?filter[type]=subscription&filter[type]=lifetime',
       'GET /v4/products',
@@ -88,13 +88,13 @@ describe('a request', () => {
     await api.v4CreateEntitlement({ body: { id: `kept${user_id.length}`, description: 'x', product_ids: [] } })
     const revoked = api.v4RevokeUserEntitlement({ path: { user_id, entitlement_id: `kept${user_id.length}` } })
     await expect(revoked).rejects.toThrow(RangeError)
-    expect(asked()).toEqual(['POST /v4/entitlements'])
+    expect(requestCount()).toEqual(['POST /v4/entitlements'])
   })
 
   test('encodes an id', async () => {
     sent = []
     await failureOf(api.v4GetProduct({ path: { product_id: 'a/../b?c' } }))
-    expect(asked()).toEqual(['GET /v4/products/a%2F..%2Fb%3Fc'])
+    expect(requestCount()).toEqual(['GET /v4/products/a%2F..%2Fb%3Fc'])
   })
 })
 
@@ -181,7 +181,7 @@ describe('all rows of a list', () => {
       if (found.length === 2) expect(sent).toHaveLength(1)
     }
     expect(found).toEqual(ids)
-    expect(asked()).toEqual([
+    expect(requestCount()).toEqual([
       'GET /v4/products?limit=2&filter[type]=lifetime&filter[type]=consumable',
       'GET /v4/products?limit=2&filter[type]=lifetime&filter[type]=consumable&starting_after=d',
       'GET /v4/products?limit=2&filter[type]=lifetime&filter[type]=consumable&starting_after=b',

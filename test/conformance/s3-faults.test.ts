@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { classifyFailure } from '../../store/failures.ts'
 import { s3Storage } from '../../store/files/s3.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
-import { type Asked, type Fault, startS3, type TestS3 } from '../harness/s3.ts'
+import { type Fault, type S3Request, startS3, type TestS3 } from '../harness/s3.ts'
 import { until } from '../harness/until.ts'
 
 const MEGABYTE = 1024 * 1024
@@ -30,11 +30,11 @@ async function* megabytes(count: number, amid?: (n: number) => unknown) {
     yield Buffer.alloc(MEGABYTE, String(n % 10))
   }
 }
-const isChunk = ({ method, url }: Asked) => method === 'PUT' && /partNumber=2&|partNumber=2$/.test(url)
+const isChunk = ({ method, url }: S3Request) => method === 'PUT' && /partNumber=2&|partNumber=2$/.test(url)
 /** Puts a fault on the first `times` requests of a kind, by default on each. */
-function befall(fault: Fault, isMeant: (asked: Asked) => boolean, times = Number.POSITIVE_INFINITY): void {
+function befall(fault: Fault, isMeant: (request: S3Request) => boolean, times = Number.POSITIVE_INFINITY): void {
   let left = times
-  s3.befalls = asked => (isMeant(asked) && left-- > 0 ? fault : undefined)
+  s3.befalls = request => (isMeant(request) && left-- > 0 ? fault : undefined)
 }
 const write = (count = 20) => storage.writePart('file', '1.1', megabytes(count), never)
 const failure = (what: Promise<unknown>) =>
@@ -47,7 +47,7 @@ const noneLeft = () => until('no upload to be left', async () => ((await s3.unfi
 test('an upload has a checksum, which the server verifies', async () => {
   await write()
   await storage.writePart('file', '2.1', megabytes(1), never)
-  const uploads = s3.asked.filter(({ method }) => method === 'PUT')
+  const uploads = s3.requests.filter(({ method }) => method === 'PUT')
   expect(uploads).toHaveLength(4)
   expect(uploads.filter(({ headers }) => headers['x-amz-checksum-crc32'] === undefined)).toEqual([])
 })
@@ -86,7 +86,7 @@ test('an error of the source in the middle leaves no part and no upload', async 
     if (n === 15) throw Object.assign(new Error('cancelled'), { code: '57014' })
   })
   await expect(storage.writePart('file', '1.1', source, never)).rejects.toMatchObject({ code: '57014' })
-  expect(s3.asked.some(({ url }) => url.includes('partNumber=1'))).toBe(true)
+  expect(s3.requests.some(({ url }) => url.includes('partNumber=1'))).toBe(true)
   await noneLeft()
   await expect(storage.sizes('file')).rejects.toMatchObject({ code: 'ENOENT' })
 })
@@ -139,7 +139,7 @@ test('a read whose response breaks off continues at that byte', async () => {
   befall('breaks-off', ({ method }) => method === 'GET', 2)
   const read = Buffer.concat(await (await storage.read('file', [part])).toArray())
   expect(read.equals(Buffer.concat(await megabytesOf(5)))).toBe(true)
-  expect(s3.asked.filter(({ method }) => method === 'GET')).toHaveLength(3)
+  expect(s3.requests.filter(({ method }) => method === 'GET')).toHaveLength(3)
 })
 
 test('a part that is shorter than its recorded size breaks the stream', async () => {

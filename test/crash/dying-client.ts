@@ -11,22 +11,22 @@ const textOf = (statement: unknown): string => String(typeof statement === 'stri
  * `FROZEN`, at the end of a process
  * that did not die the number of statements (`statements: n`), and how each begins.
  */
-export function dyingAt(ask: Query): Query {
+export function dyingAt(original: Query): Query {
   const at = Number(process.env.DIE_AT)
-  let asked = 0
+  let requestCount = 0
   const heads: string[] = []
-  process.on('exit', () => writeSync(1, `statements: ${asked}\n${heads.join('\n')}\n`))
+  process.on('exit', () => writeSync(1, `statements: ${requestCount}\n${heads.join('\n')}\n`))
   return (statement, ...more) => {
-    asked++
+    requestCount++
     const head = textOf(statement).trim().replace(/\s+/g, ' ').slice(0, 60)
     heads.push(head)
     const die = () => {
-      writeSync(1, `${FROZEN} ${asked}: ${head}\n`)
+      writeSync(1, `${FROZEN} ${requestCount}: ${head}\n`)
       process.kill(process.pid, 'SIGKILL')
     }
-    if (asked !== at) return ask(statement, ...more)
+    if (requestCount !== at) return original(statement, ...more)
     if (process.env.DIE !== 'sent') die()
-    const answer = ask(statement, ...more)
+    const answer = original(statement, ...more)
     setImmediate(die)
     return answer
   }

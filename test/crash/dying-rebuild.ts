@@ -4,9 +4,9 @@ import { connect } from '../../store/connect.ts'
 import { dyingAt } from './dying-client.ts'
 
 // A process that rebuilds the facts of an environment, and dies at a statement.
-const ask = pg.Client.prototype.query as (...given: unknown[]) => unknown
+const originalQuery = pg.Client.prototype.query as (...given: unknown[]) => unknown
 let client: unknown
-const dying = dyingAt((...given) => ask.apply(client, given))
+const dying = dyingAt((...given) => originalQuery.apply(client, given))
 pg.Client.prototype.query = function (this: unknown, ...given: [unknown]) {
   client = this
   return dying(...given)

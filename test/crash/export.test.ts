@@ -62,11 +62,11 @@ function entriesOf(id: string): string[] {
 /** True when the folder gets such an entry, mostly for a few milliseconds; false when the export is finished without it being seen. */
 async function appears(id: string, entry: RegExp, before: string[]): Promise<boolean> {
   const end = performance.now() + 60_000
-  for (let asked = performance.now(); ; ) {
+  for (let requested = performance.now(); ; ) {
     if (entriesOf(id).some(name => entry.test(name) && !before.includes(name))) return true
-    if (performance.now() > asked + 1000) {
+    if (performance.now() > requested + 1000) {
       if ((await call('GET', `/v4/exports/${id}`)).body.status === 'done') return false
-      asked = performance.now()
+      requested = performance.now()
     }
     if (performance.now() > end) throw new Error(`not there: ${entry}`)
     await setImmediate()

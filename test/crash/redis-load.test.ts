@@ -31,5 +31,5 @@ test('Redis emptied and killed while automations and deliveries are under way: e
   await rounds(5)
   await expectAllExecutedOnce(site, load)
   // It is in use again, not only done without.
-  expect(await redis!.ask('DBSIZE')).not.toBe(':0\r\n')
+  expect(await redis!.execute('DBSIZE')).not.toBe(':0\r\n')
 })

@@ -63,7 +63,7 @@ async function seed(call: Client): Promise<void> {
 }
 
 /** Asks for many exports, one after the other, with `amid` in the middle of it; gives up on no answer. */
-async function ask(call: () => Client, amid: () => Promise<unknown> = async () => {}): Promise<string[]> {
+async function drive(call: () => Client, amid: () => Promise<unknown> = async () => {}): Promise<string[]> {
   const ids: string[] = []
   for (let i = 0; i < PROMISES; i++) {
     if (i === PROMISES / 3) await amid()
@@ -125,7 +125,7 @@ test('absent at the start: promises are kept without it, and through it when it 
   const [api] = [await start('api'), await start('worker'), await start('worker')]
   const call = client(api.url, KEY)
   await seed(call)
-  await keptOnce(call, await ask(() => call))
+  await keptOnce(call, await drive(() => call))
   await redis.start()
   await isInUse(call)
 })
@@ -139,7 +139,7 @@ test.each([
   const [api] = [await start('api'), await start('worker'), await start('worker')]
   const call = client(api.url, KEY)
   await seed(call)
-  const ids = await ask(() => call, befalls)
+  const ids = await drive(() => call, befalls)
   if (name === 'hanging') redis.thaw()
   await keptOnce(call, ids)
   if (name === 'killed for good') await redis.start()
@@ -152,7 +152,7 @@ test('two API and three worker processes: kill any of them, nothing stops', asyn
   const calls = apis.map(api => client(api.url, KEY))
   await seed(calls[0]!)
   let turn = 0
-  const ids = await ask(
+  const ids = await drive(
     () => calls[turn++ % calls.length]!,
     async () => {
       await Promise.all([kill(apis[0]!), kill(workers[0]!), kill(workers[1]!)])

@@ -20,8 +20,8 @@ test('only what will be refused again is final', () => {
 
 const send = async (slug: string, answer: OutgoingResponse, settings = {}) => {
   const requests: OutgoingRequest[] = []
-  const request = async (asked: OutgoingRequest) => {
-    requests.push(asked)
+  const request = async (outgoing: OutgoingRequest) => {
+    requests.push(outgoing)
     return answer
   }
   const event = occurrence({ outgoing_name: slug === 'adjust' ? 'abc123' : 'subscription_renewed' })

@@ -42,11 +42,11 @@ describe.each([{ pipelined: false }, { pipelined: true }])('two statements at on
   }
 
   test('each get their own result', async () => {
-    const ask = (tx: Tx, n: number) => tx.query('select $1::int as n', [n]).then(({ rows }) => rows[0].n)
+    const fetchOne = (tx: Tx, n: number) => tx.query('select $1::int as n', [n]).then(({ rows }) => rows[0].n)
     expect(
       await inOne(
-        tx => ask(tx, 1),
-        tx => ask(tx, 2),
+        tx => fetchOne(tx, 1),
+        tx => fetchOne(tx, 2),
       ),
     ).toEqual([1, 2])
   })

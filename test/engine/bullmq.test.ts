@@ -16,5 +16,5 @@ for (const file of files)
 
 test('the batches were announced through Redis', async () => {
   expect(files.length).toBeGreaterThanOrEqual(8)
-  expect(await redis().ask('DBSIZE')).toMatch(/^:[1-9]/)
+  expect(await redis().execute('DBSIZE')).toMatch(/^:[1-9]/)
 })

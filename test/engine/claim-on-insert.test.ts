@@ -107,9 +107,9 @@ describe('the capacity of an executor for an insert', () => {
   test('is used after the commit; what does not fit any more then waits for its turn', async () => {
     const { begun, jobs, open } = executing('crowded', { concurrency: 4 })
     const both = Promise.withResolvers<void>()
-    let asking = 0
+    let queries = 0
     const together = async () => {
-      if (++asking === 2) both.resolve()
+      if (++queries === 2) both.resolve()
       await both.promise
     }
     const insert = (id: number, before?: () => Promise<unknown>) =>

@@ -83,11 +83,11 @@ describe('a step', () => {
     [3600, 3600],
     [0, 1],
     [1_000_000, 86_400],
-  ])('whose receiver asks for a retry in %i s waits for %i s, whatever its policy says', async (asked, waits) => {
-    const kind = `retry-at-${asked}`
+  ])('whose receiver asks for a retry in %i s waits for %i s, whatever its policy says', async (requested, waits) => {
+    const kind = `retry-at-${requested}`
     await fixture.work([
       workflow(kind, async context => {
-        await context.step('send', () => Promise.reject(new RetryAt('later', asked)))
+        await context.step('send', () => Promise.reject(new RetryAt('later', requested)))
       }),
     ])
     const run = await fixture.begin(kind, 's')

@@ -1,5 +1,5 @@
 import { GOOGLE_UNAUTHENTICATED, googleAccount, googleTokenEndpoint } from './google.ts'
-import { type Asked, type Vendor, type VendorReply, vendor } from './vendor.ts'
+import { type Vendor, type VendorReply, type VendorRequest, vendor } from './vendor.ts'
 
 const SCOPE = 'https://www.googleapis.com/auth/devstorage.read_write'
 const QUARTER_MB = 256 * 1024
@@ -13,7 +13,7 @@ export type CloudStorage = {
   tokens: ReturnType<typeof googleTokenEndpoint>
   objects: Map<string, StoredObject>
   /** `reply`: a response in place of the storage's own. `keepsOnly`: how many bytes of the next slice are stored. */
-  next: { reply: (asked: Asked) => VendorReply | undefined; keepsOnly: number | undefined }
+  next: { reply: (request: VendorRequest) => VendorReply | undefined; keepsOnly: number | undefined }
 }
 
 const error = (status: number, message: string): VendorReply => ({ status, body: { error: { code: status, message } } })
@@ -27,7 +27,7 @@ export async function cloudStorage(): Promise<CloudStorage> {
   const stored = (name: string): VendorReply => ({ status: 200, body: { kind: 'storage#object', name } })
 
   /** One slice of an upload: `bytes from-to/total`; the total is * until the last slice. */
-  function slice(session: Session, { headers, body }: Asked): VendorReply {
+  function slice(session: Session, { headers, body }: VendorRequest): VendorReply {
     const [, from, to, total] = /^bytes (?:(\d+)-(\d+)|\*)\/(\d+|\*)$/.exec(headers['content-range'] ?? '') ?? []
     if (total === undefined || Number(headers['content-length']) !== body.length) return error(400, 'bad range')
     if (from !== undefined && (Number(from) !== session.bytes.length || Number(to) - Number(from) + 1 !== body.length))
@@ -42,14 +42,14 @@ export async function cloudStorage(): Promise<CloudStorage> {
     return stored(session.name)
   }
 
-  function reply(asked: Asked): VendorReply {
-    const { method, path, query, headers, body } = asked
-    if (path === '/token') return tokens.answer(asked)
-    const instead = storage.next.reply(asked)
+  function reply(request: VendorRequest): VendorReply {
+    const { method, path, query, headers, body } = request
+    if (path === '/token') return tokens.answer(request)
+    const instead = storage.next.reply(request)
     if (instead) return instead
     const session = sessions.get(path)
-    if (session && method === 'PUT') return slice(session, asked)
-    if (!tokens.isKnown(asked)) return GOOGLE_UNAUTHENTICATED
+    if (session && method === 'PUT') return slice(session, request)
+    if (!tokens.isKnown(request)) return GOOGLE_UNAUTHENTICATED
     const name = query.get('name') ?? ''
     const uploads = /^\/upload\/storage\/v1\/b\/([^/]+)\/o$/.exec(path)
     if (uploads && uploads[1] !== 'reports') return error(404, 'The specified bucket does not exist.')

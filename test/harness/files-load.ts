@@ -70,9 +70,9 @@ export async function moreFiles({ sandbox }: Installation, load: FilesLoad): Pro
   const posted = await sandbox('POST', '/v4/events', { body: { events: items } })
   expect(posted.body, posted.text).toMatchObject({ created: EVENTS_PER_ROUND })
   sent.push(...events)
-  const asked = await sandbox('POST', '/v4/exports', { body: { ...window, ...oneOf(FORMATS, random) } })
-  expect(asked.status, asked.text).toBe(202)
-  exports.set(asked.body.id, sent.length)
+  const requested = await sandbox('POST', '/v4/exports', { body: { ...window, ...oneOf(FORMATS, random) } })
+  expect(requested.status, requested.text).toBe(202)
+  exports.set(requested.body.id, sent.length)
   if (random() * ERASURES < 1) {
     const { person } = oneOf(sent, random)
     if (!erased.has(person)) {

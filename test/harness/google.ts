@@ -1,5 +1,5 @@
 import { createVerify, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import type { Asked, VendorReply } from './vendor.ts'
+import type { VendorReply, VendorRequest } from './vendor.ts'
 
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 
@@ -43,7 +43,7 @@ export function googleTokenEndpoint(publicKey: KeyObject, tokenUri: () => string
     valid,
     given: () => given,
     revoke: () => valid.clear(),
-    answer({ method, headers, body }: Asked): VendorReply {
+    answer({ method, headers, body }: VendorRequest): VendorReply {
       const form = new URLSearchParams(body.toString())
       if (method !== 'POST' || headers['content-type'] !== 'application/x-www-form-urlencoded' || form.get('grant_type') !== GRANT)
         return { status: 400, body: { error: 'unsupported_grant_type' } }
@@ -53,7 +53,7 @@ export function googleTokenEndpoint(publicKey: KeyObject, tokenUri: () => string
       valid.add(token)
       return { status: 200, body: { access_token: token, expires_in: 3599, token_type: 'Bearer' } }
     },
-    isKnown: ({ headers }: Asked) => valid.has((headers.authorization ?? '').replace(/^Bearer /, '')),
+    isKnown: ({ headers }: VendorRequest) => valid.has((headers.authorization ?? '').replace(/^Bearer /, '')),
   }
 }
 

@@ -59,12 +59,13 @@ const CHOSEN = new Set(['id', 'identity_id', 'alias_id', 'transaction_id', 'even
 
 /** Requests that must precede an operation, or it has nothing to do. */
 const BEFORE: Record<string, (context: MakerContext, given: Given) => Promise<unknown>> = {
-  v4ReplayIntegrationDeliveries: ({ ask }, { integration_id }) => ask('POST', `/v4/integrations/${integration_id}/status`, { status: 1 }),
-  v4DetachUserFromRemoteConfiguration: ({ ask }, { config_id, user_id }) =>
-    ask('POST', `/v4/remote-configurations/${config_id}/users/${user_id}`),
-  v4ReplayAutomationRun: ({ ask }, { run_id }) => ask('POST', `/v4/automation-runs/${run_id}/cancel`),
+  v4ReplayIntegrationDeliveries: ({ callApi }, { integration_id }) =>
+    callApi('POST', `/v4/integrations/${integration_id}/status`, { status: 1 }),
+  v4DetachUserFromRemoteConfiguration: ({ callApi }, { config_id, user_id }) =>
+    callApi('POST', `/v4/remote-configurations/${config_id}/users/${user_id}`),
+  v4ReplayAutomationRun: ({ callApi }, { run_id }) => callApi('POST', `/v4/automation-runs/${run_id}/cancel`),
   v4DetachUserFromExperiment: async (context, given) =>
-    context.ask('POST', `/v4/experiments/${given.experiment_id}/users/${given.user_id}`, {
+    context.callApi('POST', `/v4/experiments/${given.experiment_id}/users/${given.user_id}`, {
       group_id: await resourceMakers.group_id!(context, given),
     }),
 }
@@ -93,7 +94,7 @@ export type RawAddress = { path: Given; search?: string; segments?: Record<strin
 export function operationRequests(api: Pick<TestApi, 'call' | 'pool'>, key: string): OperationRequests {
   const context: MakerContext = {
     environment: key.startsWith('test_') ? 'sandbox' : 'prod',
-    async ask(method, path, body) {
+    async callApi(method, path, body) {
       const answer = await api.call(method, path, { key, body })
       if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
       return answer.body

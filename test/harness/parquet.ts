@@ -18,12 +18,12 @@ export async function readParquet(bytes: Uint8Array): Promise<ParquetFile> {
   // Otherwise DuckDB shows times in the zone of the machine.
   DuckDBTimestampTZValue.timezoneOffsetInMinutes = 0
   const connection = await database.connect()
-  const ask = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson()
+  const query = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson()
   try {
-    const schema = await ask(
+    const schema = await query(
       `select name, type, coalesce(logical_type, converted_type) as logical from parquet_schema('${path}') where type is not null`,
     )
-    return { schema: schema as ParquetFile['schema'], rows: await ask(`from read_parquet('${path}')`) }
+    return { schema: schema as ParquetFile['schema'], rows: await query(`from read_parquet('${path}')`) }
   } finally {
     connection.closeSync()
     database.closeSync()

@@ -9,12 +9,12 @@ import { startApi, type TestApi } from './api.ts'
 import { GOOGLE_UNAUTHENTICATED, googleAccount, googleTokenEndpoint } from './google.ts'
 import { occurrenceOf } from './sent-to.ts'
 import { storedIntegration } from './stored-integration.ts'
-import { type Asked, type Vendor, type VendorReply, vendor } from './vendor.ts'
+import { type Vendor, type VendorReply, type VendorRequest, vendor } from './vendor.ts'
 
 export type TestEnvironment = { environment: number }
 type Senders = { active?: 0 | 1 | 2; platform?: string; secret?: string | null }
 type Sending = { user?: string | null; properties?: Record<string, string>; key?: string; signal?: AbortSignal }
-type Answering = (asked: Asked) => VendorReply
+type Answering = (request: VendorRequest) => VendorReply
 
 export const TEMPLATE: PushInput = {
   name: 'n',
@@ -47,15 +47,15 @@ export async function pushFixture() {
     onesignal: () => ({ status: 200, body: { id: NOTIFICATION } }),
   })
   const answers = taking()
-  const google: Vendor = await vendor(asked => {
-    if (asked.path === '/token') return tokens.answer(asked)
-    if (asked.method !== 'POST' || asked.path !== '/v1/projects/shop-1/messages:send') return { status: 404, body: {} }
-    return tokens.isKnown(asked) ? answers.firebase(asked) : GOOGLE_UNAUTHENTICATED
+  const google: Vendor = await vendor(request => {
+    if (request.path === '/token') return tokens.answer(request)
+    if (request.method !== 'POST' || request.path !== '/v1/projects/shop-1/messages:send') return { status: 404, body: {} }
+    return tokens.isKnown(request) ? answers.firebase(request) : GOOGLE_UNAUTHENTICATED
   })
-  const onesignal = await vendor(asked => {
-    if (asked.method !== 'POST' || asked.path !== '/notifications') return { status: 404, body: {} }
-    return asked.headers.authorization === 'Key os_v2_app_1'
-      ? answers.onesignal(asked)
+  const onesignal = await vendor(request => {
+    if (request.method !== 'POST' || request.path !== '/notifications') return { status: 404, body: {} }
+    return request.headers.authorization === 'Key os_v2_app_1'
+      ? answers.onesignal(request)
       : { status: 403, body: { errors: ['Access denied'] } }
   })
   const sender = () => pushSending({ pool: api.pool, secrets: api.secrets, outgoing: out, tokens: googleTokens(out) })
@@ -92,8 +92,8 @@ export async function pushFixture() {
     },
     reset() {
       Object.assign(answers, taking())
-      google.asked.length = 0
-      onesignal.asked.length = 0
+      google.requests.length = 0
+      onesignal.requests.length = 0
     },
     async stop() {
       await Promise.all([google.close(), onesignal.close(), out.close()])

@@ -17,7 +17,7 @@ export type TestRedis = {
   freeze(): void
   thaw(): void
   /** One command. Resolves to the answer as Redis sends it. */
-  ask(command: string): Promise<string>
+  execute(command: string): Promise<string>
   flush(): Promise<void>
   end(): Promise<void>
 }
@@ -39,7 +39,7 @@ export async function startRedis({ running = true } = {}): Promise<TestRedis> {
   let child: ChildProcess | undefined
   let ended: Promise<unknown> = Promise.resolve()
 
-  async function ask(command: string): Promise<string> {
+  async function execute(command: string): Promise<string> {
     const socket: Socket = tcp(port, '127.0.0.1')
     try {
       await once(socket, 'connect')
@@ -70,7 +70,7 @@ export async function startRedis({ running = true } = {}): Promise<TestRedis> {
       child = spawn('redis-server', [...where, '--save', '', '--appendonly', 'yes', '--appendfsync', 'everysec'], { stdio: 'ignore' })
       ended = once(child, 'exit')
       await until('Redis', () =>
-        ask('PING').then(
+        execute('PING').then(
           answer => (answer.startsWith('+PONG') ? true : undefined),
           () => undefined,
         ),
@@ -80,8 +80,8 @@ export async function startRedis({ running = true } = {}): Promise<TestRedis> {
     kill: () => end('SIGKILL'),
     freeze: () => send('SIGSTOP'),
     thaw: () => send('SIGCONT'),
-    ask,
-    flush: () => ask('FLUSHALL').then(() => {}),
+    execute,
+    flush: () => execute('FLUSHALL').then(() => {}),
     async end() {
       await end('SIGKILL')
       await rm(folder, { recursive: true, force: true })

@@ -13,9 +13,9 @@ export type Instead = { status: number; code: string; headers?: Record<string, s
 export type S3Host = {
   endpoint: string
   /** `METHOD path?query` of every request. */
-  asked: string[]
+  requests: string[]
   /** A response in place of the storage's own; undefined: the storage responds. */
-  instead: (asked: IncomingMessage) => Instead | undefined
+  instead: (request: IncomingMessage) => Instead | undefined
   get(key: string): Promise<{ content: Buffer; contentType: string | undefined } | null>
   close(): Promise<void>
 }
@@ -28,22 +28,22 @@ export async function s3Host(): Promise<S3Host> {
   const storage = new S3rver({ directory, silent: true, vhostBuckets: false, configureBuckets: [{ name: 'reports' }] })
   await storage.configureBuckets()
   const store = storage.callback()
-  const front = createServer((asked, response) => {
-    host.asked.push(`${asked.method} ${asked.url}`)
-    const instead = host.instead(asked)
+  const front = createServer((request, response) => {
+    host.requests.push(`${request.method} ${request.url}`)
+    const instead = host.instead(request)
     if (instead === 'hang') return
-    if (instead === 'cut') return void asked.socket.destroy()
+    if (instead === 'cut') return void request.socket.destroy()
     if (instead) {
-      asked.resume()
+      request.resume()
       response.writeHead(instead.status, { 'content-type': 'application/xml', ...instead.headers })
       return void response.end(`<?xml version="1.0"?><Error><Code>${instead.code}</Code><Message>about ${instead.code}</Message></Error>`)
     }
-    store(asked, response)
+    store(request, response)
   })
   await new Promise<void>(resolve => front.listen(0, '127.0.0.1', resolve))
   const host: S3Host = {
     endpoint: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
-    asked: [],
+    requests: [],
     instead: () => undefined,
     async get(key) {
       const { instead } = host
@@ -58,7 +58,7 @@ export async function s3Host(): Promise<S3Host> {
       } finally {
         client.destroy()
         host.instead = instead
-        host.asked.pop()
+        host.requests.pop()
       }
     },
     async close() {

@@ -5,9 +5,9 @@ import { until } from './until.ts'
 
 /** Makes a request that must succeed; returns the body of the response. */
 // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
-export type Ask = (method: string, path: string, body?: unknown) => Promise<any>
+export type CallApi = (method: string, path: string, body?: unknown) => Promise<any>
 export type MakerContext = {
-  ask: Ask
+  callApi: CallApi
   environment: 'prod' | 'sandbox'
   /** Reads the log for the automations, up to its end. */
   readLog(): Promise<void>
@@ -24,7 +24,7 @@ export const unique = (word: string) => `${word}-${randomBytes(9).toString('hex'
 /** The id of a product in every store. */
 export const storeProductOf = (product: string) => `store.${product}`
 
-const create = async ({ ask }: MakerContext, path: string, body: object): Promise<string> => (await ask('POST', path, body)).id
+const create = async ({ callApi }: MakerContext, path: string, body: object): Promise<string> => (await callApi('POST', path, body)).id
 
 const user: Make = (context, _given) => create(context, '/v4/users', { environment: context.environment })
 
@@ -41,7 +41,7 @@ export const definition = async (context: MakerContext) =>
 
 async function granted(context: MakerContext, user_id: string | undefined): Promise<string> {
   const id = await definition(context)
-  if (user_id) await context.ask('POST', `/v4/users/${user_id}/entitlements`, { entitlement_id: id })
+  if (user_id) await context.callApi('POST', `/v4/users/${user_id}/entitlements`, { entitlement_id: id })
   return id
 }
 
@@ -81,13 +81,13 @@ async function automation(context: MakerContext): Promise<string> {
 /** A run that no worker has claimed. */
 async function automationRun(context: MakerContext): Promise<string> {
   const id = await automation(context)
-  const { data } = await context.ask('GET', `/v4/automations/${id}`)
+  const { data } = await context.callApi('GET', `/v4/automations/${id}`)
   const event = { event_id: unique('event'), event_name: data.initiators[0].uid, happened_at: '2026-03-01T09:00:00Z' }
-  await context.ask('POST', '/v4/events', { events: [{ ...event, customer_uid: await user(context, {}) }] })
+  await context.callApi('POST', '/v4/events', { events: [{ ...event, customer_uid: await user(context, {}) }] })
   // Another test may read the log at this moment, and have the consumer's lock.
   return until('a run', async () => {
     await context.readLog()
-    return (await context.ask('GET', `/v4/automations/${id}/runs`)).data[0]?.id
+    return (await context.callApi('GET', `/v4/automations/${id}/runs`)).data[0]?.id
   })
 }
 
@@ -100,7 +100,7 @@ async function integration(context: MakerContext): Promise<string> {
   hook ??= receiver({ keepsProcessAlive: false })
   const { url } = await hook
   const id = await create(context, '/v4/integrations', { title: unique('integration'), integration: 'webhooks', target_platform: 'iOS' })
-  await context.ask('PUT', `/v4/integrations/${id}/config`, { settings: { url, sandbox_url: url } })
+  await context.callApi('PUT', `/v4/integrations/${id}/config`, { settings: { url, sandbox_url: url } })
   return id
 }
 
@@ -119,8 +119,8 @@ export const destinationOf: Make = async (_context, { run_id }) => destinations.
 
 export async function finishedReportRun(context: MakerContext): Promise<string> {
   const id = await report(context)
-  await context.ask('POST', `/v4/scheduled-reports/${id}/send-test`)
-  const [run] = (await context.ask('GET', `/v4/scheduled-reports/${id}/runs`)).data
+  await context.callApi('POST', `/v4/scheduled-reports/${id}/send-test`)
+  const [run] = (await context.callApi('GET', `/v4/scheduled-reports/${id}/runs`)).data
   destinations.set(run.id, run.destinations[0].id)
   await context.finishReport(run.id)
   return run.id
@@ -136,9 +136,9 @@ export const resourceMakers: Record<string, Make> = {
   purchase_id: (context, { user_id }) => purchase(context, user_id!),
   offering_id: offering,
   screen_id: context => create(context, '/v4/screens', { name: unique('screen') }),
-  event_id: async ({ ask }) => {
+  event_id: async ({ callApi }) => {
     const event = { event_id: unique('event'), event_name: 'opened', happened_at: '2026-03-01T09:00:00Z' }
-    return (await ask('POST', '/v4/events', { events: [event] })).results[0].id
+    return (await callApi('POST', '/v4/events', { events: [event] })).results[0].id
   },
   export_id: context => create(context, '/v4/exports', WINDOW),
   segment_id: context => create(context, '/v4/segments', { name: unique('segment') }),

@@ -9,16 +9,16 @@ import { freePort } from './redis.ts'
 
 /** The fault of a request: a response of 500 or 501; a connection cut in the middle of the request's body, or of the response's. */
 export type Fault = 'fails' | 'is-unknown' | 'is-cut' | 'breaks-off'
-export type Asked = { method: string; url: string; headers: IncomingMessage['headers'] }
+export type S3Request = { method: string; url: string; headers: IncomingMessage['headers'] }
 
 export type TestS3 = {
   options: S3Options
   /** The options as configuration of the product. */
   env: Record<string, string>
   /** Called for every request: its fault, if any. */
-  befalls: (request: Asked) => Fault | undefined | Promise<Fault | undefined>
+  befalls: (request: S3Request) => Fault | undefined | Promise<Fault | undefined>
   /** Every request, those with faults included. */
-  asked: Asked[]
+  requests: S3Request[]
   /** The keys of uploads that were begun and neither finished nor aborted. */
   unfinished(): Promise<string[]>
   stop(): Promise<void>
@@ -97,9 +97,9 @@ export async function startS3(): Promise<TestS3> {
     return false
   }
 
-  async function page(asked: URLSearchParams): Promise<string> {
-    const prefix = asked.get('prefix') ?? ''
-    const after = asked.get('continuation-token') ?? ''
+  async function page(query: URLSearchParams): Promise<string> {
+    const prefix = query.get('prefix') ?? ''
+    const after = query.get('continuation-token') ?? ''
     const bucket = join(directory, BUCKET)
     const keys = (await namesIn(bucket))
       .filter(name => name.endsWith(OBJECT))
@@ -125,13 +125,13 @@ export async function startS3(): Promise<TestS3> {
     },
     env: { S3_BUCKET: BUCKET, S3_ENDPOINT: endpoint, S3_PREFIX: PREFIX, S3_ACCESS_KEY_ID: KEY, S3_SECRET_ACCESS_KEY: KEY },
     befalls: () => undefined,
-    asked: [],
+    requests: [],
     unfinished: async () => (await begun()).map(([, key]) => key),
     async start() {
       server = createServer(async (request, response) => {
-        const asked = { method: request.method!, url: request.url!, headers: request.headers }
-        s3.asked.push(asked)
-        const fault = await s3.befalls(asked)
+        const seen = { method: request.method!, url: request.url!, headers: request.headers }
+        s3.requests.push(seen)
+        const fault = await s3.befalls(seen)
         if (fault === 'is-cut') return void request.once('data', () => request.socket.destroy())
         if (fault === 'breaks-off') breakOff(response)
         else if (fault !== undefined) {

@@ -25,7 +25,7 @@ export const v3Client =
         ...headers,
       }
       const { hostname, port } = new URL(api.url)
-      const asked = request({ hostname, port, method, path, headers: sent }, answer => {
+      const requested = request({ hostname, port, method, path, headers: sent }, answer => {
         const chunks: Buffer[] = []
         answer.on('data', chunk => chunks.push(chunk))
         answer.on('end', () => {
@@ -39,8 +39,8 @@ export const v3Client =
           }
         })
       })
-      asked.on('error', reject)
-      asked.end(bytes)
+      requested.on('error', reject)
+      requested.end(bytes)
     })
 
 function checked(headers: V3Answer['headers'], text: string): unknown {

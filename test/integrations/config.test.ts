@@ -167,9 +167,9 @@ describe('activation', () => {
     await dead.close()
     expect((await put({ url: dead.url, signing_secret: null })).body.error.code).toBe('integration_test_failed')
     expect(await get()).toEqual(before)
-    const asked = hook.received.length
+    const requestCount = hook.received.length
     expect((await put({ url: hook.url }, { events: ['trial_started'] })).status).toBe(200)
-    expect(hook.received).toHaveLength(asked)
+    expect(hook.received).toHaveLength(requestCount)
   })
 
   test('fifty at once: one start, whatever is changed meanwhile', async () => {

@@ -39,9 +39,9 @@ test('a receiver that hangs up is tried again', async () => {
 
 test('a redirect is a failure, and is not followed', async () => {
   made = await hook({ call })
-  const asked: string[] = []
+  const requested: string[] = []
   const inside = createServer((request, response) => {
-    asked.push(request.url!)
+    requested.push(request.url!)
     response.end()
   })
   await new Promise<void>(resolve => inside.listen(0, '127.0.0.1', resolve))
@@ -49,7 +49,7 @@ test('a redirect is a failure, and is not followed', async () => {
   made.receiver.script = [{ status: 307, location }]
   await post(call, {})
   expect(await retried()).toMatchObject({ http_status: 307, error: 'http_307' })
-  expect(asked).toEqual([])
+  expect(requested).toEqual([])
   inside.close()
 })
 

@@ -112,8 +112,8 @@ function whole(series: Measured[], label: string): Measured {
 }
 
 function narrowed(filters: Filters, attribute: Attribute, values: string[]): Filters {
-  const asked = filters[attribute]
-  return { ...filters, [attribute]: asked ? values.filter(value => asked.includes(value)) : values }
+  const requested = filters[attribute]
+  return { ...filters, [attribute]: requested ? values.filter(value => requested.includes(value)) : values }
 }
 
 function valuesOf(world: World, attribute: Attribute): string[] {

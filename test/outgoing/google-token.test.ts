@@ -10,12 +10,12 @@ let reply: VendorReply | undefined
 const holder = googleAccount(() => `${google.url}/token`)
 const endpoint = googleTokenEndpoint(holder.publicKey, () => `${google.url}/token`, 'read')
 beforeAll(async () => {
-  google = await vendor(asked => reply ?? endpoint.answer(asked))
+  google = await vendor(request => reply ?? endpoint.answer(request))
 })
 afterAll(() => Promise.all([google.close(), out.close()]))
 beforeEach(() => {
   reply = undefined
-  google.asked.length = 0
+  google.requests.length = 0
 })
 
 const signal = new AbortController().signal
@@ -31,7 +31,7 @@ test('a token is kept until a minute before its end', async () => {
   now += 2
   // Of Google's own clock it is too early for that assertion.
   expect(await tokens.tokenFor(account(), 'read', signal)).toMatchObject({ is: 'none', response: { status: 400 } })
-  expect(google.asked).toHaveLength(2)
+  expect(google.requests).toHaveLength(2)
 })
 
 test('what is kept is of one key and one scope', async () => {
@@ -40,7 +40,7 @@ test('what is kept is of one key and one scope', async () => {
   expect((await tokens.tokenFor(account(), 'write', signal)).is).toBe('none')
   const other = serviceAccount(googleAccount(() => `${google.url}/token`).json())!
   expect((await tokens.tokenFor(other, 'read', signal)).is).toBe('none')
-  expect(google.asked).toHaveLength(3)
+  expect(google.requests).toHaveLength(3)
 })
 
 test('what was refused is asked for anew', async () => {
@@ -49,7 +49,7 @@ test('what was refused is asked for anew', async () => {
   if (first.is === 'token') tokens.forget(first.token)
   const second = await tokens.tokenFor(account(), 'read', signal)
   expect([second.is, JSON.stringify(second) === JSON.stringify(first)]).toEqual(['token', false])
-  expect(google.asked).toHaveLength(2)
+  expect(google.requests).toHaveLength(2)
 })
 
 test.each<VendorReply>([

@@ -78,23 +78,23 @@ describe('the operator’s own network', () => {
       .split(' ')
       .filter(Boolean)
       .map(address => ({ address, family: address.includes(':') ? 6 : 4 }))
-    const ask = (all: boolean) =>
+    const send = (all: boolean) =>
       new Promise<string>(answer => {
         guardedLookup({ allowPrivateNetwork: false }, (_, __, callback) => callback(null, found))('name', { all }, (error, addresses) => {
           answer(error ? String(error.code) : typeof addresses === 'string' ? addresses : addresses.map(({ address }) => address).join(' '))
         })
       })
-    expect(await ask(true)).toBe(remains)
-    expect(await ask(false)).toBe(remains.split(' ')[0])
+    expect(await send(true)).toBe(remains)
+    expect(await send(false)).toBe(remains.split(' ')[0])
   })
 
   test('the lookup and the literals serve other clients, too', async () => {
-    const ask = (allowPrivateNetwork: boolean) =>
+    const send = (allowPrivateNetwork: boolean) =>
       new Promise<string>(resolve => {
         guardedLookup({ allowPrivateNetwork })('localhost', {}, (error, address) => resolve(error ? String(error.code) : String(address)))
       })
-    expect(await ask(false)).toBe('address_refused')
-    expect(await ask(true)).toMatch(/^(127\.0\.0\.1|::1)$/)
+    expect(await send(false)).toBe('address_refused')
+    expect(await send(true)).toMatch(/^(127\.0\.0\.1|::1)$/)
     expect(() => refuseLiteral('[::1]', { allowPrivateNetwork: false })).toThrow('private')
     expect(() => refuseLiteral('::1', { allowPrivateNetwork: true })).not.toThrow()
     expect(() => refuseLiteral('mail.example.com', { allowPrivateNetwork: false })).not.toThrow()

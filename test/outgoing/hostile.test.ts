@@ -117,10 +117,10 @@ describe('whatever the other side does, one answer comes in bounded time and mem
   test('our own stop is thrown, not recorded as a failure of the other side', async () => {
     const server = await hostile(() => {})
     const lost = new AbortController()
-    const asked = post(server, { signal: lost.signal })
+    const requested = post(server, { signal: lost.signal })
     await until('the request is there', () => (server.heard.includes('{}') ? true : undefined))
     lost.abort(new Error('the lease is lost'))
-    await expect(asked).rejects.toThrow('the lease is lost')
+    await expect(requested).rejects.toThrow('the lease is lost')
     await until('the connection is closed', () => (server.open.size === 0 ? true : undefined))
     await expect(post(server, { signal: lost.signal })).rejects.toThrow('the lease is lost')
   })
@@ -150,8 +150,8 @@ describe('connections', () => {
   test('to a receiver that hangs keep no other request to it from being sent', async () => {
     const server = await hostile(() => {})
     const patience = new AbortController()
-    const asked = Array.from({ length: 200 }, () => way.request({ method: 'GET', url: server.url, signal: patience.signal }))
-    const ended = Promise.allSettled(asked)
+    const requested = Array.from({ length: 200 }, () => way.request({ method: 'GET', url: server.url, signal: patience.signal }))
+    const ended = Promise.allSettled(requested)
     await until('all of them are sent', () => server.connections === 200 || undefined)
     patience.abort(new Error('enough'))
     expect((await ended).every(({ status }) => status === 'rejected')).toBe(true)

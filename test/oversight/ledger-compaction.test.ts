@@ -65,24 +65,24 @@ test('the counts of a window are exact before and after compaction; its edges mo
           for (const [ago, length, isNear] of windows) {
             // Also windows with an edge close to a count.
             const near = now - all[ago % all.length]!.ago
-            const asked = isNear
+            const requested = isNear
               ? { from: near - (length % 7200), to: near + (ago % 7200) + 1 }
               : { from: now - ago, to: now - ago + length }
             const { window, entries } = await readLedger(api.pool, environment, LEDGER_KINDS, {
-              from: iso(asked.from),
-              to: iso(asked.to),
+              from: iso(requested.from),
+              to: iso(requested.to),
               now: iso(now),
             })
             const [from, to] = [seconds(window.from), seconds(window.to)]
-            expect(from).toBeLessThanOrEqual(asked.from)
-            expect(to).toBeGreaterThanOrEqual(asked.to)
+            expect(from).toBeLessThanOrEqual(requested.from)
+            expect(to).toBeGreaterThanOrEqual(requested.to)
             const span = (at: number) => (at < now - 90 * DAY ? DAY : at < now - DAY ? HOUR : 1)
             if (isCompacted) {
-              expect(asked.from - from).toBeLessThan(span(asked.from))
-              expect(to - asked.to).toBeLessThan(span(asked.to))
+              expect(requested.from - from).toBeLessThan(span(requested.from))
+              expect(to - requested.to).toBeLessThan(span(requested.to))
             }
-            if (from !== asked.from) expect([down(asked.from, HOUR), down(asked.from, DAY)]).toContain(from)
-            if (to !== asked.to) expect([down(asked.to, HOUR) + HOUR, down(asked.to, DAY) + DAY]).toContain(to)
+            if (from !== requested.from) expect([down(requested.from, HOUR), down(requested.from, DAY)]).toContain(from)
+            if (to !== requested.to) expect([down(requested.to, HOUR) + HOUR, down(requested.to, DAY) + DAY]).toContain(to)
             for (const entry of entries) {
               const within = all.filter(({ kind, ago }) => kind === entry.kind && now - ago >= from && now - ago < to)
               expect(entry.promised).toBe(within.reduce((sum, { count }) => sum + count, 0))
@@ -162,13 +162,13 @@ test('a read while the counts are compacted is exact, and two compactions at onc
     now,
     Array.from({ length: 60 }, (_, i) => ({ kind: 'deliveries' as const, ago: now - hour - i * 60, outcome: 'failed', count: 1 })),
   )
-  const asked = { from: iso(hour + 600), to: iso(hour + 1200), now: iso(now) }
+  const requested = { from: iso(hour + 600), to: iso(hour + 1200), now: iso(now) }
   const reads = Array.from({ length: 30 }, async () => {
-    const { window, entries } = await readLedger(api.pool, environment, ['deliveries'], asked)
+    const { window, entries } = await readLedger(api.pool, environment, ['deliveries'], requested)
     expect(entries[0]!.broken).toBe((seconds(window.to) - seconds(window.from)) / 60)
   })
   await Promise.all([...reads, compactAll(environment), compactAll(environment)])
   await compactAll(environment)
-  const { window, entries } = await readLedger(api.pool, environment, ['deliveries'], asked)
+  const { window, entries } = await readLedger(api.pool, environment, ['deliveries'], requested)
   expect([seconds(window.from), seconds(window.to), entries[0]!.broken]).toEqual([hour, hour + HOUR, 60])
 })

@@ -57,14 +57,14 @@ test('a purchase belongs to the oldest product that links it, of Google to one t
         ...Object.fromEntries(Object.entries(COLUMNS).map(([store, name]) => [name, links[store as Store]])),
       }))
       await pool.query(INSERT, [environment, JSON.stringify(rows)])
-      const asked = (Object.keys(COLUMNS) as Store[]).flatMap(store =>
+      const requested = (Object.keys(COLUMNS) as Store[]).flatMap(store =>
         ['a', 'b', 'B', 'c'].flatMap(id => [null, 'a', 'b', 'c'].map(plan => ({ store, id, plan }))),
       )
       const { rows: answers } = await pool.query<{ linked: string | null }>(
         `select linked_product($1, a.store, a.id, a.plan) as linked from jsonb_to_recordset($2::jsonb) a(store text, id text, plan text)`,
-        [environment, JSON.stringify(asked)],
+        [environment, JSON.stringify(requested)],
       )
-      expect(answers.map(answer => answer.linked)).toEqual(asked.map(({ store, id, plan }) => linked(products, store, id, plan)))
+      expect(answers.map(answer => answer.linked)).toEqual(requested.map(({ store, id, plan }) => linked(products, store, id, plan)))
     }),
     { numRuns: 100 },
   )

@@ -35,8 +35,8 @@ const PAID = 20
 /** Parts that add up to what was paid at most, each at a later time. */
 const stated = fc.array(amount, { maxLength: 4 }).map(amounts => {
   let left = PAID
-  return amounts.flatMap((asked, i): Stated[] => {
-    const part = Math.min(asked, left)
+  return amounts.flatMap((requested, i): Stated[] => {
+    const part = Math.min(requested, left)
     left -= part
     return part === 0 ? [] : [{ hours: 10 * (i + 1), amount: part }]
   })

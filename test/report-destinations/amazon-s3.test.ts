@@ -17,7 +17,7 @@ beforeEach(() => {
 })
 afterEach(() => {
   s3.instead = () => undefined
-  s3.asked.length = 0
+  s3.requests.length = 0
 })
 
 const destination = amazonS3({ allowPrivateNetwork: true })
@@ -105,7 +105,7 @@ describe('a refusal', () => {
     const sent = await destination.deliver(reportOf({ content: randomBytes(20 * MB) }), scope())
     expect(sent.outcome).not.toBe('delivered')
     expect(await s3.get(`${name()}.csv`)).toBeNull()
-    expect(s3.asked.some(asked => /^DELETE .*uploadId=/.test(asked))).toBe(true)
+    expect(s3.requests.some(request => /^DELETE .*uploadId=/.test(request))).toBe(true)
   })
 
   test('of the manifest is a refusal of the delivery', async () => {
@@ -138,17 +138,17 @@ test('an upload is left when the lease is lost, and its parts are removed', asyn
   s3.instead = ({ url }) => (url!.includes('partNumber=2') ? 'hang' : undefined)
   const sending = destination.deliver(reportOf({ content: randomBytes(20 * MB) }), scope({}, lease.signal))
   const lost = expect(sending).rejects.toThrow('lost')
-  await until('a part hangs', () => (s3.asked.some(asked => asked.includes('partNumber=2')) ? true : undefined))
+  await until('a part hangs', () => (s3.requests.some(request => request.includes('partNumber=2')) ? true : undefined))
   lease.abort(new Error('lost'))
   await lost
-  expect(s3.asked.some(asked => /^DELETE .*uploadId=/.test(asked))).toBe(true)
+  expect(s3.requests.some(request => /^DELETE .*uploadId=/.test(request))).toBe(true)
   expect(await s3.get(`${name()}.csv`)).toBeNull()
 })
 
 describe('a connection test', () => {
   test('writes an object and removes it', async () => {
     expect(await destination.test!(scope())).toMatchObject({ outcome: 'delivered' })
-    expect(s3.asked.map(asked => asked.replace(/\?.*/, ''))).toEqual([
+    expect(s3.requests.map(request => request.replace(/\?.*/, ''))).toEqual([
       `PUT /reports/${prefix}connection-test.txt`,
       `DELETE /reports/${prefix}connection-test.txt`,
     ])

@@ -58,7 +58,7 @@ describe('a file', () => {
   })
 
   test('of which Google keeps nothing is not sent for ever', async () => {
-    cloud.next.reply = asked => (asked.method === 'PUT' ? { status: 308 } : undefined)
+    cloud.next.reply = request => (request.method === 'PUT' ? { status: 308 } : undefined)
     expect(await destination().deliver(reportOf({ content: randomBytes(9 * MB) }), scope())).toMatchObject({
       outcome: 'retry',
       httpStatus: 308,
@@ -67,9 +67,9 @@ describe('a file', () => {
 
   test('of which Google keeps one byte a request ends with the time that a file of its size may take', async () => {
     let puts = 0
-    cloud.next.reply = asked => {
-      if (asked.method === 'PUT') puts++
-      return asked.method === 'PUT' ? { status: 308, headers: { range: `bytes=0-${puts - 1}` } } : undefined
+    cloud.next.reply = request => {
+      if (request.method === 'PUT') puts++
+      return request.method === 'PUT' ? { status: 308, headers: { range: `bytes=0-${puts - 1}` } } : undefined
     }
     const bytes: number[] = []
     const limitOf = (file: { bytes: number }) => {
@@ -136,7 +136,7 @@ describe('a refusal', () => {
 
   test('in the middle of an upload leaves no manifest', async () => {
     let puts = 0
-    cloud.next.reply = asked => (asked.method === 'PUT' && ++puts === 2 ? { status: 503 } : undefined)
+    cloud.next.reply = request => (request.method === 'PUT' && ++puts === 2 ? { status: 503 } : undefined)
     expect(await destination().deliver(reportOf({ content: randomBytes(20 * MB) }), scope())).toMatchObject({
       outcome: 'retry',
       httpStatus: 503,
@@ -145,7 +145,7 @@ describe('a refusal', () => {
   })
 
   test('of the manifest alone is a refusal of the delivery', async () => {
-    cloud.next.reply = asked => (asked.query.get('name')?.endsWith('.json') ? { status: 500 } : undefined)
+    cloud.next.reply = request => (request.query.get('name')?.endsWith('.json') ? { status: 500 } : undefined)
     expect(await destination().deliver(reportOf(), scope())).toMatchObject({ outcome: 'retry', httpStatus: 500 })
   })
 
@@ -177,7 +177,7 @@ describe('a refusal', () => {
 describe('a connection test', () => {
   test('writes an object and removes it', async () => {
     expect(await destination().test!(scope())).toMatchObject({ outcome: 'delivered' })
-    const names = cloud.vendor.asked.slice(-2).map(({ method, path, query }) => [method, query.get('name') ?? path])
+    const names = cloud.vendor.requests.slice(-2).map(({ method, path, query }) => [method, query.get('name') ?? path])
     expect(names).toEqual([
       ['POST', 'daily/connection-test.txt'],
       ['DELETE', '/storage/v1/b/reports/o/daily%2Fconnection-test.txt'],
@@ -186,7 +186,7 @@ describe('a connection test', () => {
   })
 
   test('fails where nothing can be removed', async () => {
-    cloud.next.reply = asked => (asked.method === 'DELETE' ? { status: 403 } : undefined)
+    cloud.next.reply = request => (request.method === 'DELETE' ? { status: 403 } : undefined)
     expect(await destination().test!(scope())).toMatchObject({ outcome: 'retry', httpStatus: 403 })
   })
 })

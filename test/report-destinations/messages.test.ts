@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([receiver.close(), out.close()]))
 afterEach(() => {
   reply = { status: 200 }
-  receiver.asked.length = 0
+  receiver.requests.length = 0
 })
 
 describe('a webhook', () => {
@@ -29,7 +29,7 @@ describe('a webhook', () => {
     const report = reportOf()
     expect(await deliver({}, report)).toMatchObject({ outcome: 'delivered', httpStatus: 200, error: null })
     await deliver({}, reportOf({ run: { resends: 1 } }))
-    const [first, second] = receiver.asked
+    const [first, second] = receiver.requests
     expect([first!.method, first!.path]).toEqual(['POST', '/hook'])
     expect(first!.headers).toMatchObject({
       authorization: 'Basic tok:en',
@@ -60,8 +60,8 @@ describe('a webhook', () => {
 
   test('is signed with the former secret, too, while that is good', async () => {
     await deliver({ former_signing_secret: FORMER })
-    const { body } = receiver.asked[0]!
-    const headers = receiver.asked[0]!.headers as Record<string, string>
+    const { body } = receiver.requests[0]!
+    const headers = receiver.requests[0]!.headers as Record<string, string>
     for (const secret of [SECRET, FORMER]) expect(() => new Webhook(secret).verify(body, headers)).not.toThrow()
     expect(String(headers['webhook-signature']).split(' ')).toHaveLength(2)
     const alone = { ...headers, 'webhook-signature': String(headers['webhook-signature']).split(' ')[0]! }
@@ -70,18 +70,18 @@ describe('a webhook', () => {
 
   test('without a token says nothing of authorization', async () => {
     await deliver({ authorization_token: undefined })
-    expect(receiver.asked[0]!.headers.authorization).toBeUndefined()
+    expect(receiver.requests[0]!.headers.authorization).toBeUndefined()
   })
 
   test('of a send-test has no slot', async () => {
     await deliver({}, reportOf({ run: { slot: null, test: true } }))
-    expect(jsonOf(receiver.asked[0]!)).toMatchObject({ slot: null, test: true })
+    expect(jsonOf(receiver.requests[0]!)).toMatchObject({ slot: null, test: true })
   })
 
   test('goes to the address of its environment, and nowhere where that is empty', async () => {
     const both = { ...settings(), sandbox_url: `${receiver.url}/sandbox` }
     await webhooksReportDestination(out).deliver(reportOf(), scopeOf(both, { environment: 'sandbox' }))
-    expect(receiver.asked.map(({ path }) => path)).toEqual(['/sandbox'])
+    expect(receiver.requests.map(({ path }) => path)).toEqual(['/sandbox'])
     const sent = await webhooksReportDestination(out).deliver(reportOf(), scopeOf(settings(), { environment: 'sandbox' }))
     expect(sent).toMatchObject({ outcome: 'retry', error: 'no_url', httpStatus: null })
   })
@@ -113,7 +113,7 @@ describe('a Slack message', () => {
   test('tells of name, window, rows, link and its end, and mentions nobody', async () => {
     reply = { status: 200, body: 'ok' }
     expect(await deliver(reportOf({ name: '<!channel> & co' }))).toMatchObject({ outcome: 'delivered' })
-    expect(jsonOf(receiver.asked[0]!)).toEqual({
+    expect(jsonOf(receiver.requests[0]!)).toEqual({
       text: [
         '&lt;!channel&gt; &amp; co',
         'Events from 2026-01-01 04:00 -05:00 to 2026-01-02 04:00 -05:00 (America/New_York)',
@@ -139,6 +139,6 @@ describe('a Slack message', () => {
       outcome: 'delivered',
       httpStatus: 200,
     })
-    expect(Object.keys(jsonOf(receiver.asked[0]!))).toEqual(['text'])
+    expect(Object.keys(jsonOf(receiver.requests[0]!))).toEqual(['text'])
   })
 })

@@ -33,21 +33,21 @@ test('iOS: a trial of one product uses up those of its group; without the store 
   await promo('other', { apple_product_id: 'com.example.other' })
   const sdk = ios(sdkClient(stores.api))
   const options = { key: stores.project.projectKey, uid: newUid() }
-  const asked = [
+  const requested = [
     { id: MONTHLY, group: '1' },
     { id: YEARLY, group: '1' },
     { id: 'com.example.other', group: '2' },
   ]
-  expect(statuses(await sdk.eligibility(options, asked))).toEqual({ monthly: 'unknown', yearly: 'unknown', other: 'unknown' })
+  expect(statuses(await sdk.eligibility(options, requested))).toEqual({ monthly: 'unknown', yearly: 'unknown', other: 'unknown' })
   await stores.connectApple()
   const eligible = 'intro_or_trial_eligible'
-  expect(statuses(await sdk.eligibility(options, asked))).toEqual({ monthly: eligible, yearly: eligible, other: eligible })
+  expect(statuses(await sdk.eligibility(options, requested))).toEqual({ monthly: eligible, yearly: eligible, other: eligible })
   const subscription = appleSubscription(stores.chain)
   subscription.startTrial(Date.now() - DAY_MS)
   stores.apple.production.lineages.push({ ...subscription.state, group: subscription.lineage })
   readIosLaunch(await sdk.purchase(options, { id: subscription.lineage, product: MONTHLY }))
   const used = 'intro_or_trial_ineligible'
-  expect(statuses(await sdk.eligibility(options, asked))).toEqual({ monthly: used, yearly: used, other: eligible })
+  expect(statuses(await sdk.eligibility(options, requested))).toEqual({ monthly: used, yearly: used, other: eligible })
 })
 
 test('Android: a trial uses up that of its product', async () => {
@@ -135,7 +135,7 @@ describe('a token of AdServices', () => {
       [stores.project.production],
     )
     expect(rows).toEqual([{ runs: 1 }])
-    expect(stores.adServices.asked).toHaveLength(1)
+    expect(stores.adServices.requests).toHaveLength(1)
   })
 
   test('does not make the app wait for Apple, and of attribution the first word counts', async () => {
@@ -144,7 +144,7 @@ describe('a token of AdServices', () => {
     stores.adServices.answers.set(token, new Promise<VendorReply>(resolve => (answer = resolve)))
     const { uid, status } = await send(token)
     expect(status).toBe(200)
-    await until('Apple is asked', async () => stores.adServices.asked.length === 1 || undefined)
+    await until('Apple is asked', async () => stores.adServices.requests.length === 1 || undefined)
     await ios(sdkClient(stores.api)).attribution({ key: stores.project.projectKey, uid }, 'adjust', { network: 'Unity' })
     expect(await stateOf(uid)).toMatchObject({ result: null, source: 'Unity' })
     answer(attributed)
@@ -162,7 +162,7 @@ describe('a token of AdServices', () => {
       await stores.hurry()
     }
     expect(await resultOf(uid)).toMatchObject({ result: 'attributed', source: 'Apple Search Ads' })
-    expect(stores.adServices.asked).toHaveLength(replies.length + 1)
+    expect(stores.adServices.requests).toHaveLength(replies.length + 1)
   })
 
   test('that Apple does not know is asked about three times more; a later token begins anew', async () => {
@@ -172,7 +172,7 @@ describe('a token of AdServices', () => {
       await stores.hurry()
     }
     expect(await resultOf(uid)).toEqual({ result: 'unanswered', ...nothing })
-    expect(stores.adServices.asked).toHaveLength(4)
+    expect(stores.adServices.requests).toHaveLength(4)
     const token = newToken()
     stores.adServices.answers.set(token, { status: 200, body: { attribution: false } })
     await send(token, uid)

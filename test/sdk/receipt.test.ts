@@ -52,7 +52,7 @@ describe('with Apple connected', () => {
   beforeEach(async () => {
     await stores.begin()
     await openShop(stores, 'apple')
-    stores.apple.asked.length = 0
+    stores.apple.requests.length = 0
   })
   const sdk = () => ios(sdkClient(stores.api))
   const options = (given: Partial<IosOptions> = {}): IosOptions => ({ key: stores.project.projectKey, uid: newUid(), ...given })
@@ -110,11 +110,11 @@ describe('with Apple connected', () => {
     const [first] = customer()
     const phone = options({ receipt: appReceipt([first]) })
     expect(readIosLaunch(await sdk().init(phone)).permissions.premium.active).toBe(1)
-    const asked = stores.apple.asked.length
-    expect(asked).toBeGreaterThan(0)
+    const requestCount = stores.apple.requests.length
+    expect(requestCount).toBeGreaterThan(0)
     for (const receipt of [phone.receipt!, 'AAAA', appReceipt([]), ''])
       expect(readIosLaunch(await sdk().init({ ...phone, receipt })).permissions.premium.active).toBe(1)
-    expect(stores.apple.asked).toHaveLength(asked)
+    expect(stores.apple.requests).toHaveLength(requestCount)
   })
 
   test('while Apple gives no answer a launch succeeds, and a restore, for whose result somebody waits, does not', async () => {

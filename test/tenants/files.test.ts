@@ -33,7 +33,7 @@ async function exported({ secret: key }: TestProjectKeys): Promise<string> {
 test('files of one project that the storage does not take hold up no file of another one', async () => {
   await api.call('POST', '/v4/events', { body: { events: [item()] } })
   for (let n = 0; n < 6; n++) await exported(api.project)
-  await until('the files of A hang', () => s3.asked.length >= 2 || undefined)
+  await until('the files of A hang', () => s3.requests.length >= 2 || undefined)
 
   const other = await api.newProject()
   await api.call('POST', '/v4/events', { key: other.secret, body: { events: [item()] } })

@@ -45,24 +45,24 @@ test.each([
   locked = await lockedWaiters(api.pool, table)
   hanging = []
   const headers = { 'Idempotency-Key': `key of ${table}` }
-  const asked = Array.from({ length: 12 }, () => api.call('POST', `/v4/${path}`, { body, headers }))
+  const requested = Array.from({ length: 12 }, () => api.call('POST', `/v4/${path}`, { body, headers }))
   await until('requests of A hang', async () => ((await locked!.count()) >= 2 ? true : undefined))
   const other = await api.newProject()
   expect((await api.call('GET', '/v4/entitlements', { key: other.secret })).status).toBe(200)
   expect(await locked.count()).toBe(2)
   await locked.release()
-  for (const { status } of await Promise.all(asked)) expect([404, 409]).toContain(status)
+  for (const { status } of await Promise.all(requested)) expect([404, 409]).toContain(status)
 })
 
 test('requests for files, which need no key, leave connections for requests with a key', async () => {
   locked = await lockedWaiters(api.pool, 'exports')
   hanging = []
-  const asked = Array.from({ length: 20 }, () => api.call('GET', `/files/exports/${'x'.repeat(32)}?signature=x`, { key: null }))
+  const requested = Array.from({ length: 20 }, () => api.call('GET', `/files/exports/${'x'.repeat(32)}?signature=x`, { key: null }))
   await until('requests for files hang', async () => ((await locked!.count()) >= 2 ? true : undefined))
   expect((await api.call('GET', '/v4/entitlements')).status).toBe(200)
   expect(await locked.count()).toBe(2)
   await locked.release()
-  for (const { status } of await Promise.all(asked)) expect(status).toBe(404)
+  for (const { status } of await Promise.all(requested)) expect(status).toBe(404)
 })
 
 test('lookups of keys that hang leave readiness alone', async () => {

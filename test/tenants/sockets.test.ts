@@ -32,7 +32,7 @@ afterAll(async () => {
 const caller =
   ({ secret }: TestProjectKeys) =>
   (method: string, path: string, body?: unknown) =>
-    must((asked, at, options) => api.call(asked, at, { ...options, key: secret }), method, path, body)
+    must((requested, at, options) => api.call(requested, at, { ...options, key: secret }), method, path, body)
 
 /** An active webhook to a path of the host. */
 async function hookTo(project: TestProjectKeys, path: string): Promise<string> {

@@ -62,8 +62,8 @@ describe('v3CreateIdentity', () => {
       await user(id, key)
     expect((await link('both', 'both-1', sandbox)).status).toBe(201)
     expect((await link('both', 'both-2', api.project.projectKey)).status).toBe(201)
-    const ask = async (key: string) => (await v3('GET', '/v3/identities/both', { key })).body.user_id
-    expect([await ask(api.project.projectKey), await ask(sandbox)]).toEqual(['both-1', 'both-2'])
+    const fetchOne = async (key: string) => (await v3('GET', '/v3/identities/both', { key })).body.user_id
+    expect([await fetchOne(api.project.projectKey), await fetchOne(sandbox)]).toEqual(['both-1', 'both-2'])
   })
 
   test('an e-mail address, a space and a slash are ids, however they are encoded', async () => {

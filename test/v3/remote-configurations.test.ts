@@ -129,7 +129,7 @@ describe('the list', () => {
     for (const key of [undefined, 'b', 'B', 'a']) await own.configuration({ key: key ?? '' }, key === undefined ? {} : { context_key: key })
     await own.running({ context_key: 'empty' }, [{}, {}])
     await v3('POST', '/v3/users/u', { key: projectKey, body: {} })
-    const asked = async (query: string) => {
+    const requested = async (query: string) => {
       const { status, body } = await v3('GET', `/v3/remote-configs?user_id=u&${query}`, { key: projectKey })
       expect(status).toBe(200)
       return body.map(({ source, payload }: { source: { context_key: string }; payload: { key: string } }) => {
@@ -138,13 +138,13 @@ describe('the list', () => {
         return source.context_key
       })
     }
-    expect(await asked('all_context_keys=true')).toEqual(['', 'B', 'a', 'b', 'empty'])
-    expect(await asked('context_key=b&context_key=none&context_key=B&context_key=b&context_key=empty')).toEqual(['b', 'B', 'empty'])
-    expect(await asked('context_key=b&with_empty_context_key=true&context_key=a')).toEqual(['', 'b', 'a'])
-    expect(await asked('context_key=b&context_key=')).toEqual(['', 'b'])
-    expect(await asked('with_empty_context_key=true')).toEqual([''])
-    expect(await asked('all_context_keys=true&context_key=a')).toEqual(['', 'B', 'a', 'b', 'empty'])
-    expect(await asked('context_key=none')).toEqual([])
+    expect(await requested('all_context_keys=true')).toEqual(['', 'B', 'a', 'b', 'empty'])
+    expect(await requested('context_key=b&context_key=none&context_key=B&context_key=b&context_key=empty')).toEqual(['b', 'B', 'empty'])
+    expect(await requested('context_key=b&with_empty_context_key=true&context_key=a')).toEqual(['', 'b', 'a'])
+    expect(await requested('context_key=b&context_key=')).toEqual(['', 'b'])
+    expect(await requested('with_empty_context_key=true')).toEqual([''])
+    expect(await requested('all_context_keys=true&context_key=a')).toEqual(['', 'B', 'a', 'b', 'empty'])
+    expect(await requested('context_key=none')).toEqual([])
   })
 
   test.each([

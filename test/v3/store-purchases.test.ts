@@ -237,8 +237,8 @@ describe('a purchase of the sandbox of Apple, claimed by a user of production', 
   test('Apple answers for production and not for its sandbox: the app is told to come back', async () => {
     await openShop(stores, 'apple')
     const user = await newUser()
-    let asked = 0
-    stores.apple.override = ({ path }) => (path.includes('/transactions/') && ++asked > 1 ? { status: 500, body: {} } : null)
+    let requestCount = 0
+    stores.apple.override = ({ path }) => (path.includes('/transactions/') && ++requestCount > 1 ? { status: 500, body: {} } : null)
     expect(answered(await buy(user, sandboxed().byId))).toEqual(unreachable())
     expect(await accessOf(user)).toEqual([])
   })

@@ -26,7 +26,7 @@ const DEVICE = {
 
 let attempt = 0
 /** The status and the bytes of the answer, with times of now as `<now>`. */
-async function ask(method: string, path: string, body?: unknown, user = PHONE): Promise<string> {
+async function fetchOne(method: string, path: string, body?: unknown, user = PHONE): Promise<string> {
   const headers = { ...DEVICE, 'User-Id': user, Attempt: String(++attempt), Trigger: 'start' }
   const key = `test_${api.project.projectKey}`
   const { status, text, headers: answered } = await v3(method, path, { key, headers, ...(body !== undefined && { body }) })
@@ -55,16 +55,16 @@ test('from the first start to a new user on the same device', async () => {
   const pinned = await make.configuration({ title: 'You' }, { context_key: 'home', name: 'You', segment_percent: 0 })
 
   // The first start: the app asks for a user that the service does not know yet, and creates it; a lost answer is asked for again.
-  expect(await ask('GET', `/v3/users/${PHONE}`)).toBe(error(404, 'resource', 'not_found', 'User not found'))
-  expect(await ask('POST', `/v3/users/${PHONE}`, { environment: 'sandbox' })).toBe(
+  expect(await fetchOne('GET', `/v3/users/${PHONE}`)).toBe(error(404, 'resource', 'not_found', 'User not found'))
+  expect(await fetchOne('POST', `/v3/users/${PHONE}`, { environment: 'sandbox' })).toBe(
     `201 {"id":"${PHONE}","created":<now>,"environment":"sandbox"}`,
   )
-  expect(await ask('POST', `/v3/users/${PHONE}`, { environment: 'sandbox' })).toBe(
+  expect(await fetchOne('POST', `/v3/users/${PHONE}`, { environment: 'sandbox' })).toBe(
     error(422, 'resource', 'already_exists', 'User with given uid already exists'),
   )
-  expect(await ask('GET', `/v3/users/${PHONE}`)).toBe(`200 {"id":"${PHONE}","created":<now>,"environment":"sandbox"}`)
+  expect(await fetchOne('GET', `/v3/users/${PHONE}`)).toBe(`200 {"id":"${PHONE}","created":<now>,"environment":"sandbox"}`)
   expect(
-    await ask('POST', `/v3/users/${PHONE}/properties`, [
+    await fetchOne('POST', `/v3/users/${PHONE}/properties`, [
       { key: '_q_email', value: 'ada@example.com' },
       { key: 'plan', value: 'free' },
       { key: '!', value: 'x' },
@@ -73,20 +73,24 @@ test('from the first start to a new user on the same device', async () => {
     '200 {"savedProperties":[{"key":"_q_email","value":"ada@example.com"},{"key":"plan","value":"free"}],' +
       '"propertyErrors":[{"key":"!","error":"Property key: !. Error: invalid key format."}]}',
   )
-  expect(await ask('GET', `/v3/users/${PHONE}/entitlements`)).toBe('200 {"object":"list","data":[]}')
+  expect(await fetchOne('GET', `/v3/users/${PHONE}/entitlements`)).toBe('200 {"object":"list","data":[]}')
 
   // The customer signs in here, and then on a second device, whose user is another one.
-  expect(await ask('GET', '/v3/identities/ada@example.com')).toBe(error(404, 'resource', 'not_found', 'Identity not found'))
-  expect(await ask('POST', '/v3/identities/ada@example.com', { user_id: PHONE })).toBe(`201 {"id":"ada@example.com","user_id":"${PHONE}"}`)
-  expect(await ask('POST', `/v3/users/${TABLET}`, {}, TABLET)).toBe(`201 {"id":"${TABLET}","created":<now>,"environment":"sandbox"}`)
-  expect(await ask('GET', '/v3/identities/ada%40example.com', undefined, TABLET)).toBe(`200 {"id":"ada@example.com","user_id":"${PHONE}"}`)
-  expect(await ask('POST', '/v3/identities/ada@example.com', { user_id: TABLET }, TABLET)).toBe(
+  expect(await fetchOne('GET', '/v3/identities/ada@example.com')).toBe(error(404, 'resource', 'not_found', 'Identity not found'))
+  expect(await fetchOne('POST', '/v3/identities/ada@example.com', { user_id: PHONE })).toBe(
+    `201 {"id":"ada@example.com","user_id":"${PHONE}"}`,
+  )
+  expect(await fetchOne('POST', `/v3/users/${TABLET}`, {}, TABLET)).toBe(`201 {"id":"${TABLET}","created":<now>,"environment":"sandbox"}`)
+  expect(await fetchOne('GET', '/v3/identities/ada%40example.com', undefined, TABLET)).toBe(
+    `200 {"id":"ada@example.com","user_id":"${PHONE}"}`,
+  )
+  expect(await fetchOne('POST', '/v3/identities/ada@example.com', { user_id: TABLET }, TABLET)).toBe(
     error(422, 'resource', 'already_exists', "identity already exists: it's linked to another user"),
   )
-  expect(await ask('POST', '/v3/identities/ada@example.com', { user_id: PHONE })).toBe(
+  expect(await fetchOne('POST', '/v3/identities/ada@example.com', { user_id: PHONE })).toBe(
     error(422, 'resource', 'already_exists', 'user already has identity'),
   )
-  expect(await ask('GET', `/v3/users/${PHONE}`, undefined, TABLET)).toBe(
+  expect(await fetchOne('GET', `/v3/users/${PHONE}`, undefined, TABLET)).toBe(
     `200 {"id":"${PHONE}","identity_id":"ada@example.com","created":<now>,"environment":"sandbox"}`,
   )
 
@@ -101,11 +105,11 @@ test('from the first start to a new user on the same device', async () => {
   const shown =
     `201 {"user_id":"${PHONE}","currency":"EUR","price":"9.99","purchased":${purchased - (purchased % 1000)},` +
     '"app_store_data":{"transaction_id":"2000000123456789","product_id":"com.example.monthly"}}'
-  for (let i = 0; i < 2; i++) expect(await ask('POST', `/v3/users/${PHONE}/purchases`, bought)).toBe(shown)
-  expect(await ask('POST', `/v3/users/${TABLET}/purchases`, bought, TABLET)).toBe(
+  for (let i = 0; i < 2; i++) expect(await fetchOne('POST', `/v3/users/${PHONE}/purchases`, bought)).toBe(shown)
+  expect(await fetchOne('POST', `/v3/users/${TABLET}/purchases`, bought, TABLET)).toBe(
     error(422, 'resource', 'already_exists', 'the transaction belongs to another user'),
   )
-  expect(await ask('GET', `/v3/users/${PHONE}/entitlements`)).toMatch(
+  expect(await fetchOne('GET', `/v3/users/${PHONE}/entitlements`)).toMatch(
     new RegExp(
       `^200 \\{"object":"list","data":\\[\\{"id":"premium","active":true,"started":${purchased},"expires":\\d{10},"source":"appstore",` +
         '"product":\\{"product_id":"monthly","subscription":\\{"renew_state":"will_renew","current_period_type":"normal"\\}\\}\\}\\]\\}$',
@@ -114,30 +118,32 @@ test('from the first start to a new user on the same device', async () => {
 
   // What the app shows.
   const offer = `{"id":"${screen}","context_key":"offer","body":"<p>Hi</p>","variables":[]}`
-  expect(await ask('GET', '/v3/screens?preload=true')).toBe(`200 [${offer}]`)
-  expect(await ask('GET', '/v3/contexts/offer/screens')).toBe(`200 [${offer}]`)
-  expect(await ask('GET', `/v3/screens/${screen}`)).toBe(`200 ${offer}`)
-  expect(await ask('GET', '/v3/contexts//screens')).toBe(error(404, 'resource', 'not_found', 'Screen not found'))
-  expect(await ask('POST', `/v3/users/${PHONE}/screen-events`, { events: [{ type: 'screen_shown', screen_uid: screen }] })).toBe('200 {}')
+  expect(await fetchOne('GET', '/v3/screens?preload=true')).toBe(`200 [${offer}]`)
+  expect(await fetchOne('GET', '/v3/contexts/offer/screens')).toBe(`200 [${offer}]`)
+  expect(await fetchOne('GET', `/v3/screens/${screen}`)).toBe(`200 ${offer}`)
+  expect(await fetchOne('GET', '/v3/contexts//screens')).toBe(error(404, 'resource', 'not_found', 'Screen not found'))
+  expect(await fetchOne('POST', `/v3/users/${PHONE}/screen-events`, { events: [{ type: 'screen_shown', screen_uid: screen }] })).toBe(
+    '200 {}',
+  )
   const source = (uid: string, name: string, how: string) =>
     `"source":{"uid":"${uid}","name":"${name}","assignment_type":"${how}","type":"remote_configuration","context_key":"home"}`
   const home = `{"payload":{"title":"Hi","image":null},${source(config, 'Home', 'auto')}}`
-  expect(await ask('GET', `/v3/remote-config?user_id=${PHONE}&context_key=home`)).toBe(`200 ${home}`)
-  expect(await ask('GET', `/v3/remote-configs?user_id=${PHONE}&all_context_keys=true`)).toBe(`200 [${home}]`)
-  expect(await ask('GET', `/v3/remote-config?user_id=${PHONE}`)).toBe('200 {"payload":{}}')
-  expect(await ask('POST', `/v3/remote-configurations/${pinned}/users/${PHONE}`)).toBe('200 {}')
-  expect(await ask('GET', `/v3/remote-config?user_id=${PHONE}&context_key=home`)).toBe(
+  expect(await fetchOne('GET', `/v3/remote-config?user_id=${PHONE}&context_key=home`)).toBe(`200 ${home}`)
+  expect(await fetchOne('GET', `/v3/remote-configs?user_id=${PHONE}&all_context_keys=true`)).toBe(`200 [${home}]`)
+  expect(await fetchOne('GET', `/v3/remote-config?user_id=${PHONE}`)).toBe('200 {"payload":{}}')
+  expect(await fetchOne('POST', `/v3/remote-configurations/${pinned}/users/${PHONE}`)).toBe('200 {}')
+  expect(await fetchOne('GET', `/v3/remote-config?user_id=${PHONE}&context_key=home`)).toBe(
     `200 {"payload":{"title":"You"},${source(pinned, 'You', 'manual')}}`,
   )
-  expect(await ask('GET', `/v3/users/${PHONE}/action-points?type=screen_view&active=1`)).toBe('200 {"data":{"items":[]}}')
+  expect(await fetchOne('GET', `/v3/users/${PHONE}/action-points?type=screen_view&active=1`)).toBe('200 {"data":{"items":[]}}')
 
   // The customer signs out: a new user on the same device, which has nothing of the former one.
-  expect(await ask('POST', `/v3/users/${LATER}`, { environment: 'sandbox' }, LATER)).toBe(
+  expect(await fetchOne('POST', `/v3/users/${LATER}`, { environment: 'sandbox' }, LATER)).toBe(
     `201 {"id":"${LATER}","created":<now>,"environment":"sandbox"}`,
   )
-  expect(await ask('GET', `/v3/users/${LATER}/properties`, undefined, LATER)).toBe('200 []')
-  expect(await ask('GET', `/v3/users/${LATER}/entitlements`, undefined, LATER)).toBe('200 {"object":"list","data":[]}')
-  expect(await ask('GET', `/v3/remote-config?user_id=${LATER}&context_key=home`, undefined, LATER)).toBe(`200 ${home}`)
+  expect(await fetchOne('GET', `/v3/users/${LATER}/properties`, undefined, LATER)).toBe('200 []')
+  expect(await fetchOne('GET', `/v3/users/${LATER}/entitlements`, undefined, LATER)).toBe('200 {"object":"list","data":[]}')
+  expect(await fetchOne('GET', `/v3/remote-config?user_id=${LATER}&context_key=home`, undefined, LATER)).toBe(`200 ${home}`)
 
   // Servers see the same user in v4, with what the device has told.
   const { body } = await api.call('GET', `/v4/customers/${PHONE}`, { key: sandbox })

@@ -240,7 +240,7 @@ test('a look that is stopped removes nothing, and the next one does', async () =
   await sold(['anna', 'rare'])
   await erase('anna')
   await nextDay()
-  let asked = 0
-  expect(await removeUnusedVocabulary(api.pool, 1_000, null, () => asked++ > 1)).toBe(0)
+  let requestCount = 0
+  expect(await removeUnusedVocabulary(api.pool, 1_000, null, () => requestCount++ > 1)).toBe(0)
   expect(await remove()).toBe(3)
 })

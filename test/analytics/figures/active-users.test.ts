@@ -47,10 +47,10 @@ async function sell(user: string, at: number): Promise<void> {
   expect(body).toMatchObject({ created: 1 })
 }
 
-type Asked = { unit: 'hour' | 'day' | 'week'; from: number; zone?: string; at?: number }
+type HourlyQuestion = { unit: 'hour' | 'day' | 'week'; from: number; zone?: string; at?: number }
 
 /** How many users were active in each bucket, in the window, and in the window before. */
-async function activeIn(access: FactAccess, { unit, from, zone = 'UTC', at = now() }: Asked) {
+async function activeIn(access: FactAccess, { unit, from, zone = 'UTC', at = now() }: HourlyQuestion) {
   const chart = chartOf('arpu')!
   const question = readQuestion(
     { from, to: at, unit, timezone: zone },
@@ -93,8 +93,8 @@ test('after any visits, sales and erasures a replica counts the users that Postg
       const at = now()
       for (const zone of ['UTC', 'Asia/Kolkata', 'America/New_York']) {
         for (const unit of ['day', 'week'] as const) {
-          const asked = { unit, zone, at, from: at - (at % DAY) - 5 * DAY }
-          expect(await activeIn(one.access, asked)).toEqual(await activeIn({ ...one.access, replicas: null }, asked))
+          const unitQuestion = { unit, zone, at, from: at - (at % DAY) - 5 * DAY }
+          expect(await activeIn(one.access, unitQuestion)).toEqual(await activeIn({ ...one.access, replicas: null }, unitQuestion))
         }
       }
     }
@@ -120,8 +120,8 @@ test('a transaction makes its user active at its time, which the log need not ha
   const at = now()
   await visit([{ user: 'ann', at: at - 10 }])
   const one = setting.open()
-  const asked: Asked = { unit: 'day', from: at - (at % DAY) - 3 * DAY, at }
-  const first = async () => (await activeIn(one.access, asked)).data[0]
+  const unitQuestion: HourlyQuestion = { unit: 'day', from: at - (at % DAY) - 3 * DAY, at }
+  const first = async () => (await activeIn(one.access, unitQuestion)).data[0]
   expect(await first()).toBe(0n)
   const change = (sql: string) =>
     setting.api.pool.query(
@@ -129,7 +129,7 @@ test('a transaction makes its user active at its time, which the log need not ha
       [setting.project.production],
     )
   await change(`insert into transaction_facts (environment, generation, seq, user_no, kind, happened)
-    select n.environment, n.generation, n.seq, u.no, 1, ${asked.from + HOUR} from next n join users u on u.environment = n.environment`)
+    select n.environment, n.generation, n.seq, u.no, 1, ${unitQuestion.from + HOUR} from next n join users u on u.environment = n.environment`)
   expect(await first()).toBe(1n)
   await change(
     `update transaction_facts f set seq = n.seq, kind = null, user_no = null, happened = null from next n where f.environment = n.environment`,
@@ -142,9 +142,9 @@ test('hours of a day that is over are counted from the log', async () => {
   const start = now() - (now() % DAY) - 2 * DAY
   await visit([3, 5, 7, 9].map(hour => ({ user: 'ann', at: start + hour * HOUR })))
   const one = setting.open()
-  const asked: Asked = { unit: 'hour', from: start + 4 * HOUR, at: start + 8 * HOUR }
+  const unitQuestion: HourlyQuestion = { unit: 'hour', from: start + 4 * HOUR, at: start + 8 * HOUR }
   // The user is created now: after the time that is asked for.
-  expect((await activeIn(one.access, asked)).data).toEqual([0n, 1n, 0n, 1n])
+  expect((await activeIn(one.access, unitQuestion)).data).toEqual([0n, 1n, 0n, 1n])
   expect(one.answers).toEqual(['times'])
 })
 
@@ -154,7 +154,7 @@ test('of a day that is over, a file has two times of a user, and none of one who
   const one = setting.open()
   await activeIn(one.access, { unit: 'day', from: start })
   await erase('bob')
-  const asked = await withFacts(
+  const unitQuestion = await withFacts(
     one.access,
     setting.project.production,
     async ({ query, activeTimes, asOf }) => {
@@ -167,7 +167,7 @@ test('of a day that is over, a file has two times of a user, and none of one who
     },
     { active: true },
   )
-  expect(asked).toEqual({ in_log: 8n, times: 8n, users: 4n })
+  expect(unitQuestion).toEqual({ in_log: 8n, times: 8n, users: 4n })
   expect(new Set(one.answers)).toEqual(new Set(['replica']))
 })
 
@@ -199,9 +199,9 @@ test('times of a day that came one by one are two of a user once the day is over
   await setClock(start + DAY + 5 * HOUR)
   await visit([{ user: 'ann', at: start + DAY + HOUR }])
   expect(await times(start + DAY)).toBe(4)
-  const asked: Asked = { unit: 'day', from: start, at: start + DAY + 2 * HOUR }
-  expect(await activeIn(one.access, asked)).toEqual(await activeIn({ ...one.access, replicas: null }, asked))
-  expect((await activeIn(one.access, asked)).data).toEqual([2n, 1n])
+  const unitQuestion: HourlyQuestion = { unit: 'day', from: start, at: start + DAY + 2 * HOUR }
+  expect(await activeIn(one.access, unitQuestion)).toEqual(await activeIn({ ...one.access, replicas: null }, unitQuestion))
+  expect((await activeIn(one.access, unitQuestion)).data).toEqual([2n, 1n])
   expect(new Set(one.answers)).toEqual(new Set(['replica']))
 })
 

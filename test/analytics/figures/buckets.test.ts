@@ -128,11 +128,11 @@ describe('in SQL', () => {
 
   const byPostgres: NumbersOf = (times, sql) =>
     onPostgres(database.pool, 1, async ({ dialect, query }) => {
-      const asked = {
+      const picked = {
         name: 'times',
         columns: ['n', 'time'].map((name, j) => ({ name, values: times.map((at, i) => [BigInt(i), at][j]!) })),
       }
-      const rows = await query({ text: `select ${sql(dialect.divide)} as number from times t order by t.n`, relations: [asked] })
+      const rows = await query({ text: `select ${sql(dialect.divide)} as number from times t order by t.n`, relations: [picked] })
       return rows.map(row => Number(row.number))
     })
   const byDuckDb: NumbersOf = async (times, sql) => {
@@ -151,9 +151,9 @@ describe('in SQL', () => {
     ['DuckDB', byDuckDb],
   ])('a time has the number of the interval that it lies in: %s', async (_, numbersOf) => {
     await fc.assert(
-      fc.asyncProperty(question, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 }), async (asked, places) => {
-        const window = { from: asked.from, to: asked.from + asked.length }
-        const all = [windowBefore(window), window].flatMap(one => bucketStarts(one, asked.unit, asked.zone))
+      fc.asyncProperty(question, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 }), async (picked, places) => {
+        const window = { from: picked.from, to: picked.from + picked.length }
+        const all = [windowBefore(window), window].flatMap(one => bucketStarts(one, picked.unit, picked.zone))
         const edges = all.flatMap(start => [start - 1, start]).filter(at => at >= all[0]!)
         const random = places.map(place => all[0]! + Math.floor(place * (window.to - all[0]!)))
         const times = [...edges, ...random, window.to - 1].slice(0, 500).filter(at => at < window.to)

@@ -34,8 +34,8 @@ function recent(drawn: Plan): Plan {
   }
 }
 
-async function agrees(posted: PostedPlan, asked: QuestionPlan): Promise<void> {
-  const of = questionOf(asked, worldOf(posted.history))
+async function agrees(posted: PostedPlan, picked: QuestionPlan): Promise<void> {
+  const of = questionOf(picked, worldOf(posted.history))
   const expected = stable(posted.history, world => cardAnswer(world, of.conversion, of.filters, of.zone))
   if (expected === null) return
   const path = `/v4/analytics/cards/realtime?${queryOf(of)}`
@@ -58,10 +58,10 @@ test(`the card of any day is that of the witness: ${HISTORIES} histories, FIGURE
   )
   // Around midnight in UTC nothing is asked.
   const timeOfDay = fc.integer({ min: 2 * HOUR, max: DAY - HOUR })
-  const property = fc.asyncProperty(plan.map(recent), timeOfDay, questions, async (drawn, time, asked) => {
+  const property = fc.asyncProperty(plan.map(recent), timeOfDay, questions, async (drawn, time, picked) => {
     const ahead = (time - (Math.floor(Date.now() / 1000) % DAY) + DAY) % DAY
     const posted = await postPlan(api, drawn, rates, { ahead })
-    for (const one of asked) await agrees(posted, one)
+    for (const one of picked) await agrees(posted, one)
   })
   await fc.assert(property, { numRuns: HISTORIES, seed: SEED, endOnFailure: true })
   expectAnswersByReplicas(api)

@@ -86,14 +86,14 @@ type Line = { total: number; totalWeight?: number; data: { start_time: number; v
 type Shown = { start: string; value: number }
 
 describe.each(['postgres', 'duckdb'] as const)('on %s', driver => {
-  const ask = async (path: string) => {
+  const answer = async (path: string) => {
     const { call } = callsOf(api).find(one => one.driver === driver)!
     const { status, body, text } = await call('GET', `/v4/analytics/${path}`)
     expect(status, text).toBe(200)
     return body
   }
   const line = async (code: string, unit: string): Promise<Line> =>
-    (await ask(`charts/${code}?from=${FROM}&to=${TO}&unit=${unit}`)).series[0]
+    (await answer(`charts/${code}?from=${FROM}&to=${TO}&unit=${unit}`)).series[0]
   const shownBy = ({ data }: Line): Shown[] =>
     data.map(({ start_time, value }) => ({ start: new Date(start_time * 1000).toISOString().slice(0, 10), value }))
   const months = Map.groupBy(paid, ({ date }) => `${date.slice(0, 7)}-01`)
@@ -120,12 +120,12 @@ describe.each(['postgres', 'duckdb'] as const)('on %s', driver => {
   })
 
   test('paid orders are the facts behind the sales, and no free ones', async () => {
-    const { value, facts } = await ask(`charts/sales/explain?from=${FROM}&to=${TO}&unit=month&series=${SALES}`)
+    const { value, facts } = await answer(`charts/sales/explain?from=${FROM}&to=${TO}&unit=month&series=${SALES}`)
     expect([value, facts]).toMatchObject([dollars(centsOf(paid)), [{ kind: 'one_time', facts: 69_579 }]])
   })
 
   test('cohorts by the month of the first payment have the customers, payers and revenue of the file', async () => {
-    const { cohorts, total } = await ask(TRIANGLE)
+    const { cohorts, total } = await answer(TRIANGLE)
     expect(cohorts.map(({ label, users }: Row) => [label, users])).toEqual([
       ['1997-01', 7_814],
       ['1997-02', 8_455],
@@ -142,7 +142,7 @@ describe.each(['postgres', 'duckdb'] as const)('on %s', driver => {
   })
 
   test('the triangle of the page about figures is the answer', async () => {
-    const { cohorts, total } = await ask(TRIANGLE)
+    const { cohorts, total } = await answer(TRIANGLE)
     const page = readFileSync(new URL('../../../docs/analytics.md', import.meta.url), 'utf8')
     const rows = [...cohorts, total].filter(({ label }: Row) => page.includes(`| ${label} |`)) as Row[]
     expect(rows).toHaveLength(4)

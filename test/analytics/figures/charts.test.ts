@@ -23,9 +23,9 @@ test(`the charts of any history are those of the witness: ${CASES} questions, FI
   timeout: 60_000 + CASES * 1_000,
 }, async () => {
   const questions = fc.array(question, { minLength: EACH, maxLength: EACH })
-  const agree = fc.asyncProperty(plan, questions, async (drawn, asked) => {
+  const agree = fc.asyncProperty(plan, questions, async (drawn, picked) => {
     const posted = await postPlan(api, drawn, rates)
-    for (const one of asked) {
+    for (const one of picked) {
       const difference = await differenceIn(api, posted, one)
       if (difference) expect.fail(described(difference))
     }

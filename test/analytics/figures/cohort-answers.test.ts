@@ -41,10 +41,10 @@ describe.each(PATHS)('%s refuses', path => {
 
 test('at most 400 cohorts', async () => {
   const midnight = now - (now % DAY)
-  const asked = (days: number) =>
+  const fetched = (days: number) =>
     api.call('GET', `/v4/analytics/cohorts?grouping=day&cohort_from=${midnight - days * DAY}&cohort_to=${midnight}`)
-  expect((await asked(400)).status).toBe(200)
-  const { status, body } = await asked(401)
+  expect((await fetched(400)).status).toBe(200)
+  const { status, body } = await fetched(401)
   expect([status, body.error.details[0].field]).toEqual([400, 'grouping'])
 })
 
@@ -55,13 +55,13 @@ test('a far future has no more cohorts than are asked', async () => {
 
 test('nobody: no cohorts, no points, no trials', async () => {
   const { secret: key } = await api.newProject()
-  const asked = async (path: string) => (await api.call('GET', path, { key })).body
-  const cohorts = await asked('/v4/analytics/cohorts?segment=country')
+  const fetched = async (path: string) => (await api.call('GET', path, { key })).body
+  const cohorts = await fetched('/v4/analytics/cohorts?segment=country')
   expect(cohorts).toMatchObject({ cohorts: [], total: null, segments: [], mode: 'by_renewals', grouping: 'week', currency: 'USD' })
   expect(cohorts.max_values).toEqual({ arpas: 0, arppu: 0, arpu: 0, payers: 0, revenue: 0, subscriptions: 0 })
-  const ltv = await asked('/v4/analytics/ltv')
+  const ltv = await fetched('/v4/analytics/ltv')
   expect(ltv).toMatchObject({ cohort_users: 0, paying_users: 0, series: [], segments: [], segment: null, mode: 'by_days', measure: 'usd' })
-  expect(await asked('/v4/analytics/ltv/trial-conversion')).toMatchObject({ trials_started: 0, trials_converted: 0, conversion_rate: 0 })
+  expect(await fetched('/v4/analytics/ltv/trial-conversion')).toMatchObject({ trials_started: 0, trials_converted: 0, conversion_rate: 0 })
 })
 
 test('the end of LTV is never later than a question may ask for', async () => {

@@ -28,13 +28,13 @@ const isAnyClassOpen = ({ history, charged }: World): boolean =>
     return times.filter(at => at === Math.min(...times)).length > 1
   })
 
-async function agrees(posted: PostedPlan, asked: CohortPlan): Promise<void> {
+async function agrees(posted: PostedPlan, picked: CohortPlan): Promise<void> {
   const world = worldOf(posted.history)
-  if ((asked.segment || asked.filters.length > 0) && isAnyClassOpen(world)) return
-  const question = cohortQuestionOf(asked, world)
-  const expected = stable(posted.history, world => witnessOf(asked.operation, world, question))
+  if ((picked.segment || picked.filters.length > 0) && isAnyClassOpen(world)) return
+  const question = cohortQuestionOf(picked, world)
+  const expected = stable(posted.history, world => witnessOf(picked.operation, world, question))
   if (expected === null) return
-  const path = cohortPath(asked.operation, question)
+  const path = cohortPath(picked.operation, question)
   for (const { driver, call } of callsOf(api)) {
     const { status, body, text } = await call('GET', path, { key: posted.key })
     const got: unknown = status === 200 ? Object.fromEntries(Object.keys(expected).map(key => [key, body[key]])) : `${status} ${text}`
@@ -51,9 +51,9 @@ test(`cohorts and LTV of any history are those of the witness: ${CASES} question
   timeout: 60_000 + CASES * 1_000,
 }, async () => {
   const questions = fc.array(cohortPlan, { minLength: EACH, maxLength: EACH })
-  const agree = fc.asyncProperty(plan, questions, async (drawn, asked) => {
+  const agree = fc.asyncProperty(plan, questions, async (drawn, picked) => {
     const posted = await postPlan(api, drawn, rates)
-    for (const one of asked) await agrees(posted, one)
+    for (const one of picked) await agrees(posted, one)
   })
   // To shrink a history would tell it anew again and again.
   await fc.assert(agree, { numRuns: Math.ceil(CASES / EACH), seed: SEED, endOnFailure: true })
@@ -80,9 +80,9 @@ function expectSum(parts: Row[], whole: Row): void {
 const EMPTY: Cell = { index: 0, payers: 0, subscriptions: 0, revenue: 0 }
 
 test(`cohorts add to their total, and segments to the whole, FIGURES_SEED=${SEED}`, { timeout: 120_000 }, async () => {
-  const laws = fc.asyncProperty(plan, fc.array(cohortPlan, { minLength: EACH, maxLength: EACH }), async (drawn, asked) => {
+  const laws = fc.asyncProperty(plan, fc.array(cohortPlan, { minLength: EACH, maxLength: EACH }), async (drawn, picked) => {
     const posted = await postPlan(api, drawn, rates)
-    for (const one of asked) {
+    for (const one of picked) {
       const question = { ...cohortQuestionOf(one, worldOf(posted.history)), segment: one.segment ?? 'country' }
       const path = cohortPath('cohorts', question)
       const { body } = await api.call('GET', path, { key: posted.key })
@@ -103,10 +103,10 @@ test(`cohorts add to their total, and segments to the whole, FIGURES_SEED=${SEED
 })
 
 test('facts that were folded before renewals knew their first payers give the same payers', async () => {
-  const renewals = fc.record({ drawn: plan, asked: fc.array(cohortPlan, { minLength: EACH, maxLength: EACH }) })
-  const [{ drawn, asked }] = fc.sample(renewals, { numRuns: 1, seed: SEED }) as [{ drawn: Plan; asked: CohortPlan[] }]
+  const renewals = fc.record({ drawn: plan, picked: fc.array(cohortPlan, { minLength: EACH, maxLength: EACH }) })
+  const [{ drawn, picked }] = fc.sample(renewals, { numRuns: 1, seed: SEED }) as [{ drawn: Plan; picked: CohortPlan[] }]
   const posted = await postPlan(api, drawn, rates)
-  const paths = asked.map(one => cohortPath('cohorts', { ...cohortQuestionOf(one, worldOf(posted.history)), mode: 'by_renewals' }))
+  const paths = picked.map(one => cohortPath('cohorts', { ...cohortQuestionOf(one, worldOf(posted.history)), mode: 'by_renewals' }))
   const { call } = callsOf(api).find(({ driver }) => driver === 'postgres')!
   const answers = () => Promise.all(paths.map(async path => (await call('GET', path, { key: posted.key })).body.cohorts))
   const before = await answers()

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sampled } from '../../harness/effort.ts'
 import { launch } from '../../harness/process.ts'
 import { sellingIn } from './coins.ts'
-import type { Asked } from './disk-full.ts'
+import type { Sold } from './disk-full.ts'
 import { settingWithReplicas } from './open-replicas.ts'
 
 const setting = settingWithReplicas()
@@ -25,15 +25,15 @@ const DISKS: { name: string; full: string; under?: string[]; isPossible: boolean
   { name: 'no space left on the device', full: 'filled', under: ON_OWN_DISK, isPossible: canMount },
 ]
 
-async function ask(phases: string, { full, under = [] }: (typeof DISKS)[number]): Promise<Asked[]> {
+async function answer(phases: string, { full, under = [] }: (typeof DISKS)[number]): Promise<Sold[]> {
   await sell(1)
   await sold({ access: { ...setting.open().access, replicas: null } })
   const env = { DATABASE_URL: setting.api.databaseUrl, REPLICAS: setting.folder, ENVIRONMENT: String(setting.project.production) }
-  const asking = launch({ script: 'test/analytics/figures/disk-full.ts', under, env: { ...env, FULL: full, PHASES: phases } })
-  expect([await asking.ended, asking.output()]).toEqual([0, expect.stringMatching(/^\[.*\]\n$/)])
-  const asked: Asked[] = JSON.parse(asking.output())
-  for (const { sold, truth } of asked) expect(new Set(sold)).toEqual(new Set([truth]))
-  return asked
+  const launched = launch({ script: 'test/analytics/figures/disk-full.ts', under, env: { ...env, FULL: full, PHASES: phases } })
+  expect([await launched.ended, launched.output()]).toEqual([0, expect.stringMatching(/^\[.*\]\n$/)])
+  const picked: Sold[] = JSON.parse(launched.output())
+  for (const { sold, truth } of picked) expect(new Set(sold)).toEqual(new Set([truth]))
+  return picked
 }
 
 const BY_REPLICA = { by: 'replica' }
@@ -41,10 +41,10 @@ const BY_POSTGRES = { by: 'broken', isLogged: true, left: [] }
 
 describe.each(sampled(DISKS))('$name', disk => {
   test.runIf(disk.isPossible)('Postgres answers, nothing is left of the file, and it is made when there is room', async () => {
-    expect(await ask('full,full,room,room', disk)).toMatchObject([BY_POSTGRES, BY_POSTGRES, BY_REPLICA, BY_REPLICA])
+    expect(await answer('full,full,room,room', disk)).toMatchObject([BY_POSTGRES, BY_POSTGRES, BY_REPLICA, BY_REPLICA])
   })
 
   test.runIf(disk.isPossible)('a file that served is given up, and made anew when there is room', async () => {
-    expect(await ask('room,full,full,room', disk)).toMatchObject([BY_REPLICA, BY_POSTGRES, BY_POSTGRES, BY_REPLICA])
+    expect(await answer('room,full,full,room', disk)).toMatchObject([BY_REPLICA, BY_POSTGRES, BY_POSTGRES, BY_REPLICA])
   })
 })

@@ -10,7 +10,7 @@ import { until } from '../../harness/until.ts'
 import { soldBy } from './coins.ts'
 
 /** What was sold according to each answer, and to Postgres; what gave the last answer; the lines that were logged, and the files that are left. */
-export type Asked = { sold: string[]; truth: string; by: string; isLogged: boolean; left: string[] }
+export type Sold = { sold: string[]; truth: string; by: string; isLogged: boolean; left: string[] }
 
 // A process that asks what was sold while the disk is full, has room, and so on, each time with more facts, and prints the answers. FULL: `1 KB`
 // and the like for a disk on which no file can be longer, or `filled` for one that is full when a file has filled it.
@@ -52,7 +52,7 @@ const soldOf = async (replicas: Replicas | null): Promise<string> => {
 }
 const filesLeft = async () => (await readdir(folder)).filter(name => /\.(duckdb|wal|csv)$/.test(name))
 
-const asked: Asked[] = []
+const picked: Sold[] = []
 for (const phase of PHASES.split(',')) {
   const isFull = phase === 'full'
   await fillDisk(isFull)
@@ -71,8 +71,8 @@ for (const phase of PHASES.split(',')) {
     async () => (((await filesLeft()).length === 0) === isFull ? await filesLeft() : undefined),
     10_000,
   )
-  asked.push({ sold, truth: await soldOf(null), by: answers.at(-1)!, isLogged: errors.splice(0).length > 0, left })
+  picked.push({ sold, truth: await soldOf(null), by: answers.at(-1)!, isLogged: errors.splice(0).length > 0, left })
 }
 await replicas.close()
 await Promise.all([pool.end(), scanning.end()])
-console.log(JSON.stringify(asked))
+console.log(JSON.stringify(picked))

@@ -84,9 +84,9 @@ async function differenceIn(posted: PostedPlan, code: string, query: string, isS
   const before = await chart()
   const number = numberIn(before, isSegmented, pick)
   if (number === null) return null
-  const asked = `${query}&${number.parameters}`
-  const facts = await everyFact(`${path}/facts?${asked}`, posted.key, 1 + (pick % 9))
-  const { body, status, text } = await api.call('GET', `${path}/explain?${asked}`, { key: posted.key })
+  const numberQuery = `${query}&${number.parameters}`
+  const facts = await everyFact(`${path}/facts?${numberQuery}`, posted.key, 1 + (pick % 9))
+  const { body, status, text } = await api.call('GET', `${path}/explain?${numberQuery}`, { key: posted.key })
   expect(status, text).toBe(200)
   const { rows } = await api.pool.query(body.sql)
   // What the passing of time changed in between is no difference.
@@ -97,16 +97,16 @@ async function differenceIn(posted: PostedPlan, code: string, query: string, isS
   const got = { facts: shownBy(facts, before.measure), explained: body.value, stated: Number(rows[0].value), count }
   return JSON.stringify(expected) === JSON.stringify(got)
     ? null
-    : { path: `${path}/explain?${asked}`, expected, got: { ...got, sql: body.sql, shown: facts } }
+    : { path: `${path}/explain?${numberQuery}`, expected, got: { ...got, sql: body.sql, shown: facts } }
 }
 
 test(`facts, explanation and statement give the numbers of charts: ${CASES} numbers, FIGURES_SEED=${SEED}`, {
   timeout: 60_000 + CASES * 2_000,
 }, async () => {
   const questions = fc.array(fc.tuple(question, fc.nat(999)), { minLength: EACH, maxLength: EACH })
-  const agree = fc.asyncProperty(plan, questions, async (drawn, asked) => {
+  const agree = fc.asyncProperty(plan, questions, async (drawn, picked) => {
     const posted = await postPlan(api, drawn, rates)
-    for (const [one, pick] of asked) {
+    for (const [one, pick] of picked) {
       const of = questionOf(one, worldOf(posted.history))
       const difference = await differenceIn(posted, of.code, queryOf(of), of.segmentation !== undefined, pick)
       if (difference) expect.fail(described({ posted, driver: 'postgres', ...difference }))

@@ -121,7 +121,7 @@ async function record(api: TestApi, n: number): Promise<void> {
 
 let api: TestApi
 let folder: string
-let ask: (sql: string) => Promise<Record<string, Json>[]>
+let runSql: (sql: string) => Promise<Record<string, Json>[]>
 let close: () => void
 
 beforeAll(async () => {
@@ -141,18 +141,18 @@ beforeAll(async () => {
   for (const type of ['purchases', 'customers']) await writeFile(join(folder, type), (await exportAll(api, { ...window, type })).bytes)
   const database = await DuckDBInstance.create(':memory:')
   const connection = await database.connect()
-  ask = async sql => (await connection.runAndReadAll(sql)).getRowObjectsJson()
+  runSql = async sql => (await connection.runAndReadAll(sql)).getRowObjectsJson()
   close = () => {
     connection.closeSync()
     database.closeSync()
   }
-  await ask(`set TimeZone = 'UTC'`)
-  await ask('create table rates (currency text, day date, usd decimal(38, 15))')
-  for (const { currency, date, usdPerUnit } of rates) await ask(`insert into rates values ('${currency}', '${date}', ${usdPerUnit})`)
+  await runSql(`set TimeZone = 'UTC'`)
+  await runSql('create table rates (currency text, day date, usd decimal(38, 15))')
+  for (const { currency, date, usdPerUnit } of rates) await runSql(`insert into rates values ('${currency}', '${date}', ${usdPerUnit})`)
   // Before the first rate of a currency its first rate holds.
-  await ask(`insert into rates select currency, date '0001-01-01', arg_min(usd, day) from rates group by currency`)
-  await ask(`insert into rates values ('USD', date '0001-01-01', 1)`)
-  await ask(`create table charges as
+  await runSql(`insert into rates select currency, date '0001-01-01', arg_min(usd, day) from rates group by currency`)
+  await runSql(`insert into rates values ('USD', date '0001-01-01', 1)`)
+  await runSql(`create table charges as
     select p.q_user_id as person, p.event_name as name, p.refund as is_refund, p.event_date as at, epoch(p.event_date)::bigint as second,
       strftime(p.event_date, '%Y-%m') as month, (abs(p.price)::decimal(38, 6) * r.usd::decimal(38, 12))::decimal(38, 18) as usd
     from read_parquet('${join(folder, 'purchases')}') p
@@ -171,7 +171,7 @@ const monthOf = (start: number) => iso(start).slice(0, 7)
 type Line = { data: { start_time: number; value: number }[]; total: number; totalWeight?: number }
 /** The line of a chart by months without those of 0, by both drivers. */
 async function expectLine(code: string, label: string, sql: string): Promise<void> {
-  const rows = await ask(sql)
+  const rows = await runSql(sql)
   const expected = Object.fromEntries(rows.map(({ month, value }) => [month as string, Number(value)]))
   expect(rows.length, 'months of the witness').toBeGreaterThan(3)
   for (const { driver, call } of callsOf(api)) {
@@ -205,8 +205,8 @@ describe('by month', () => {
 })
 
 test('payers of the whole time, and users, who began when their history began', async () => {
-  const [{ payers } = {}] = await ask('select count(distinct person) as payers from charges where not is_refund')
-  const [{ users } = {}] = await ask(`select count(*) as users from read_parquet('${join(folder, 'customers')}')`)
+  const [{ payers } = {}] = await runSql('select count(distinct person) as payers from charges where not is_refund')
+  const [{ users } = {}] = await runSql(`select count(*) as users from read_parquet('${join(folder, 'customers')}')`)
   for (const { driver, call } of callsOf(api)) {
     const { body } = await call('GET', `/v4/analytics/charts/arppu?${WINDOW}`)
     expect(body.series[0].totalWeight, driver).toBe(Number(payers))
@@ -218,7 +218,7 @@ test('payers of the whole time, and users, who began when their history began', 
 test('cohorts by the month of the first payment', async () => {
   const marks = [0, 1, 3, 7, 14, 30, 60, 90, 120, 180, 270, 365, 540, 730]
   const period = `case ${marks.map(mark => `when day <= ${mark} then 'D${mark}'`).join(' ')} end`
-  const rows = await ask(`
+  const rows = await runSql(`
     with paid as (select *, min(second) over (partition by person) as first from charges where not is_refund),
       aged as (select *, (second - first) // ${DAY} as day, strftime(to_timestamp(first), '%Y-%m') as cohort from paid)
     select cohort, ${period} as period, count(distinct person) as payers, round(sum(usd), 2) as revenue from aged group by all order by all`)

@@ -263,7 +263,7 @@ describe('GET /v4/analytics/insights', () => {
     key = project.secret
     environment = project.production
   })
-  const ask = (query = '') => api.call('GET', `/v4/analytics/insights${query}`, { key })
+  const fetchInsights = (query = '') => api.call('GET', `/v4/analytics/insights${query}`, { key })
   const sell = (count: number) =>
     api.call('POST', '/v4/events', {
       key,
@@ -277,25 +277,25 @@ describe('GET /v4/analytics/insights', () => {
     })
 
   test('nothing is kept at first, one is computed and kept for six hours', async () => {
-    const nothing = await ask('?cached_only=true')
+    const nothing = await fetchInsights('?cached_only=true')
     expect(nothing.body).toMatchObject({
       ...{ is_cached: false, is_stale: true, health: null, health_score: 0, is_insufficient_data: false, insights: [], period_days: 30 },
       summary: 'No insights have been computed yet.',
     })
-    const first = await ask()
+    const first = await fetchInsights()
     expect(first.body).toMatchObject({ is_cached: false, is_stale: false, is_insufficient_data: true, summary: 'Not enough data yet.' })
     expect(first.body.generated_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00$/)
     await sell(40)
     const kept = { ...first.body, is_cached: true }
-    expect([(await ask()).body, (await ask('?cached_only=true')).body]).toEqual([kept, kept])
-    expect((await ask('?period=7')).body).toMatchObject({ is_cached: false, period_days: 7, is_insufficient_data: false })
-    expect((await ask('?force=true')).body).toMatchObject({ is_cached: false, is_insufficient_data: false, health: 'healthy' })
+    expect([(await fetchInsights()).body, (await fetchInsights('?cached_only=true')).body]).toEqual([kept, kept])
+    expect((await fetchInsights('?period=7')).body).toMatchObject({ is_cached: false, period_days: 7, is_insufficient_data: false })
+    expect((await fetchInsights('?force=true')).body).toMatchObject({ is_cached: false, is_insufficient_data: false, health: 'healthy' })
 
     await api.pool.query(`update analytics_insights set generated_at = generated_at - interval '6 hours' where environment = $1`, [
       environment,
     ])
-    expect((await ask('?cached_only=true')).body).toMatchObject({ is_cached: true, is_stale: true })
-    expect((await ask()).body).toMatchObject({ is_cached: false, is_stale: false })
+    expect((await fetchInsights('?cached_only=true')).body).toMatchObject({ is_cached: true, is_stale: true })
+    expect((await fetchInsights()).body).toMatchObject({ is_cached: false, is_stale: false })
   })
 
   test.each([
@@ -304,7 +304,7 @@ describe('GET /v4/analytics/insights', () => {
     ['?period=0', 'period'],
     ['?period=366', 'period'],
   ])('%s is refused', async (query, field) => {
-    const { status, body } = await ask(query)
+    const { status, body } = await fetchInsights(query)
     expect([status, body.error.details?.[0]?.field ?? body.error.details]).toEqual([400, field])
   })
 })

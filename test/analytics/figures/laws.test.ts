@@ -46,8 +46,8 @@ const questionsAboutMoney = fc.array(
   EACH_TIME,
 )
 
-async function agree(posted: PostedPlan, asked: QuestionPlan[]): Promise<void> {
-  for (const one of asked) {
+async function agree(posted: PostedPlan, picked: QuestionPlan[]): Promise<void> {
+  for (const one of picked) {
     const difference = await differenceIn(api, posted, one)
     if (difference) expect.fail(described(difference))
   }
@@ -79,13 +79,13 @@ test(
   named('what the sandbox is told at the same time, by the same names, changes no figure of production, and the other way round'),
   TIME,
   async () => {
-    const law = fc.asyncProperty(plan, questions, async (drawn, asked) => {
+    const law = fc.asyncProperty(plan, questions, async (drawn, picked) => {
       const project = await api.newProject()
       const both = await Promise.all([
         postPlan(api, { ...drawn, isSandbox: false }, rates, { project }),
         postPlan(api, { ...otherwise(drawn), isSandbox: true }, rates, { project }),
       ])
-      for (const posted of both) await agree(posted, asked)
+      for (const posted of both) await agree(posted, picked)
     })
     await fc.assert(law, RUNS)
   },
@@ -95,17 +95,17 @@ test(
   named('what was told before a rate was known is converted by it afterwards, and importing it again changes nothing'),
   TIME,
   async () => {
-    const law = fc.asyncProperty(plan, questionsAboutMoney, fc.subarray(rates, { minLength: 1 }), async (drawn, asked, known) => {
+    const law = fc.asyncProperty(plan, questionsAboutMoney, fc.subarray(rates, { minLength: 1 }), async (drawn, picked, known) => {
       await api.pool.query('truncate currency_rates')
       await store(known)
       const converted = (posted: PostedPlan, by: Rate[]): PostedPlan => ({ ...posted, history: { ...posted.history, rates: by } })
       // A currency without a rate cannot be asked for.
-      const answerable = (by: Rate[]) => asked.filter(({ currency }) => currency === 'USD' || by.some(rate => rate.currency === currency))
+      const answerable = (by: Rate[]) => picked.filter(({ currency }) => currency === 'USD' || by.some(rate => rate.currency === currency))
       const posted = await postPlan(api, drawn, known)
       await agree(posted, answerable(known))
       for (let n = 0; n < 2; n++) {
         await store(rates)
-        await agree(converted(posted, rates), asked)
+        await agree(converted(posted, rates), picked)
       }
     })
     await fc.assert(law, RUNS)
@@ -127,14 +127,14 @@ function without(history: History, user: string): History {
 }
 
 test(named('who was erased leaves the figures of a history without that user'), TIME, async () => {
-  const law = fc.asyncProperty(plan, fc.nat(2), questions, async (drawn, leaver, asked) => {
+  const law = fc.asyncProperty(plan, fc.nat(2), questions, async (drawn, leaver, picked) => {
     const posted = await postPlan(api, drawn, rates)
     // Both drivers have the user's facts.
-    await agree(posted, asked.slice(0, 2))
+    await agree(posted, picked.slice(0, 2))
     const user = `user ${leaver}`
     const { status, text } = await api.call('DELETE', `/v4/customers/${posted.ids[user]}`, { key: posted.key })
     expect(status, text).toBeLessThan(300)
-    await agree({ ...posted, history: without(posted.history, user) }, asked)
+    await agree({ ...posted, history: without(posted.history, user) }, picked)
   })
   await fc.assert(law, RUNS)
 })

@@ -14,7 +14,7 @@ type Result = { status: string; error: unknown }
 const AT = Date.parse('2026-03-10T12:00:00Z') / 1000
 const seconds = (at: number) => new Date(at * 1000).toISOString()
 const window = `from=${AT - 2 * DAY}&to=${AT + 2 * DAY}`
-const ask = (path: string, key?: string) => api.call('GET', path, key === undefined ? {} : { key })
+const answer = (path: string, key?: string) => api.call('GET', path, key === undefined ? {} : { key })
 
 async function postEvents(key: string, events: Record<string, unknown>[]): Promise<void> {
   const { body } = await api.call('POST', '/v4/events', { key, body: { events } })
@@ -56,7 +56,7 @@ test('a deleted screen is not found, and counts among all', async () => {
     sale('seen-before', {}),
     sale('named', { screen_id: screen, currency: 'CHF' }),
   ])
-  const one = await ask(`/v4/screens/${screen}/analytics?${window}`, key)
+  const one = await answer(`/v4/screens/${screen}/analytics?${window}`, key)
   expect(one.body).toMatchObject({
     object: 'screen_analytics',
     url: `/v4/screens/${screen}/analytics`,
@@ -72,8 +72,8 @@ test('a deleted screen is not found, and counts among all', async () => {
     unconverted: [{ currency: 'CHF', transactions: 1, amount: 10 }],
   })
   expect((await api.call('DELETE', `/v4/screens/${screen}`, { key })).status).toBe(204)
-  expect((await ask(`/v4/screens/${screen}/analytics?${window}`, key)).status).toBe(404)
-  const all = await ask(`/v4/screens/analytics/overview?${window}`, key)
+  expect((await answer(`/v4/screens/${screen}/analytics?${window}`, key)).status).toBe(404)
+  const all = await answer(`/v4/screens/analytics/overview?${window}`, key)
   expect(all.body.data.kpis).toMatchObject({
     views: { value: 1, sparkline: [0, 1, 0, 0] },
     impressions: { value: 1 },
@@ -91,7 +91,7 @@ test('events without user or screen, and closed screens, are no views', async ()
     sight('closed', { event_name: 'screen_closed', properties }),
     sight('a-view', { properties }),
   ])
-  const { body } = await ask(`/v4/screens/analytics/overview?${window}`, key)
+  const { body } = await answer(`/v4/screens/analytics/overview?${window}`, key)
   expect([body.data.kpis.views.value, body.data.kpis.impressions.value]).toEqual([1, 0])
 })
 
@@ -105,12 +105,12 @@ test.each([
 ])('%s is refused on %s', async (query, field) => {
   const { key, screen } = await homeWithScreen()
   for (const path of ['analytics/overview', `${screen}/analytics`]) {
-    const { status, body } = await ask(`/v4/screens/${path}?${query}`, key)
+    const { status, body } = await answer(`/v4/screens/${path}?${query}`, key)
     expect([status, body.error.code, body.error.details]).toMatchObject([400, 'invalid_data', [{ field }]])
   }
 })
 
 test('an unknown screen is not found', async () => {
-  const { status, body } = await ask('/v4/screens/scr_nobody/analytics')
+  const { status, body } = await answer('/v4/screens/scr_nobody/analytics')
   expect([status, body.error.code]).toEqual([404, 'not_found'])
 })

@@ -58,8 +58,8 @@ const planWithScreens = fc
 const planOfQuestion = question.map(
   (drawn): QuestionPlan => ({ ...drawn, code: 'sales', filters: [], segmentation: null, rateDay: null, previous: false }),
 )
-const asked = fc.record({ plan: planOfQuestion, screen: fc.constantFrom(null, null, ...SCREENS) })
-type Asked = typeof asked extends fc.Arbitrary<infer T> ? T : never
+const picked = fc.record({ plan: planOfQuestion, screen: fc.constantFrom(null, null, ...SCREENS) })
+type ScreenPlan = typeof picked extends fc.Arbitrary<infer T> ? T : never
 
 const screenOfHistory = (environment: number, id: string) =>
   api.pool.query(`insert into screens (environment, id, name, type, created_at, updated_at) values ($1, $2, $3, 'paywall', now(), now())`, [
@@ -70,10 +70,10 @@ const screenOfHistory = (environment: number, id: string) =>
 
 type Answer = ReturnType<typeof overviewAnswer> | ReturnType<typeof screenAnswer>
 
-async function agrees(posted: PostedPlan, { plan: drawn, screen }: Asked): Promise<void> {
+async function agrees(posted: PostedPlan, { plan: drawn, screen }: ScreenPlan): Promise<void> {
   const { window, unit, zone, conversion } = questionOf(drawn, worldOf(posted.history))
-  const asking = { window, unit, conversion, ...(zone && { zone }) }
-  const witness = (world: World): Answer => (screen === null ? overviewAnswer(world, asking) : screenAnswer(world, asking, screen))
+  const common = { window, unit, conversion, ...(zone && { zone }) }
+  const witness = (world: World): Answer => (screen === null ? overviewAnswer(world, common) : screenAnswer(world, common, screen))
   const expected = stable(posted.history, witness)
   if (expected === null) return
   const query = new URLSearchParams({ from: String(window.from), to: String(window.to), unit, currency: conversion.currency })
@@ -92,7 +92,7 @@ async function agrees(posted: PostedPlan, { plan: drawn, screen }: Asked): Promi
 test(`the figures of screens of any history are those of the witness: ${QUESTIONS} questions, FIGURES_SEED=${SEED}`, {
   timeout: 60_000 + QUESTIONS * 1_000,
 }, async () => {
-  const questions = fc.array(asked, { minLength: EACH, maxLength: EACH })
+  const questions = fc.array(picked, { minLength: EACH, maxLength: EACH })
   const agree = fc.asyncProperty(planWithScreens, questions, async (drawn, all) => {
     const posted = await postPlan(api, drawn, rates)
     const { production, sandboxEnvironment } = posted.project

@@ -52,7 +52,7 @@ test('every answer from facts says how many users are left out while somebody el
   await settle()
   await sell(api, user, 'first')
   const release = await locked(user)
-  const asked = [
+  const picked = [
     `/v4/analytics/charts/sales?from=${FROM}`,
     `/v4/analytics/charts/sales?from=${FROM}&fresh=true`,
     `/v4/analytics/charts/sales/facts?from=${FROM}`,
@@ -71,7 +71,7 @@ test('every answer from facts says how many users are left out while somebody el
   ]
   const behind = async () => {
     const found: Record<string, unknown> = {}
-    for (const path of asked) {
+    for (const path of picked) {
       const { status, text, body, headers } = await api.call('GET', path)
       expect(status, `${path} ${text}`).toBe(200)
       found[path] = body.behind ?? headers.get('x-facts-behind') ?? 0
@@ -79,10 +79,10 @@ test('every answer from facts says how many users are left out while somebody el
     return found
   }
   const isList = (path: string) => path.includes('/facts') || path.includes('/cards/')
-  expect(await behind()).toEqual(Object.fromEntries(asked.map(path => [path, isList(path) ? '1' : 1])))
+  expect(await behind()).toEqual(Object.fromEntries(picked.map(path => [path, isList(path) ? '1' : 1])))
   await release()
   await settle()
-  expect(await behind()).toEqual(Object.fromEntries(asked.map(path => [path, 0])))
+  expect(await behind()).toEqual(Object.fromEntries(picked.map(path => [path, 0])))
 })
 
 test('a question is answered from the facts as they are; workers are told and go on, and the figure is right', async () => {

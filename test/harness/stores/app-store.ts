@@ -1,5 +1,5 @@
 import { type KeyObject, verify } from 'node:crypto'
-import { type Asked, jsonOf, type Vendor, type VendorReply, vendor } from '../vendor.ts'
+import { jsonOf, type Vendor, type VendorReply, type VendorRequest, vendor } from '../vendor.ts'
 import { type AppleChain, ecKeys } from './apple-chain.ts'
 import { appleJws, BUNDLE, type Json } from './apple-jws.ts'
 import type { AppleLineageState } from './apple-subscription.ts'
@@ -13,10 +13,10 @@ type World = { lineages: AppleLineageState[]; notifications: { signedPayload: st
 /** A server in the place of the App Store Server API. `override`: answers in its place, null: it answers itself. */
 export type AppStoreServer = {
   urls: { production: string; sandbox: string }
-  asked: Asked[]
+  requests: VendorRequest[]
   production: World
   sandbox: World
-  override: ((asked: Asked) => VendorReply | null | Promise<VendorReply | null>) | null
+  override: ((request: VendorRequest) => VendorReply | null | Promise<VendorReply | null>) | null
   /** When answers are signed, in ms; the real time unless given. */
   now: number | null
   /** Of the project: identifier, issuer and private key in PEM. */
@@ -27,7 +27,7 @@ export type AppStoreServer = {
 const reads = (text: string | undefined): Json => JSON.parse(Buffer.from(text ?? '', 'base64url').toString() || '{}')
 
 /** As Apple checks it: ES256 under the key of the project, for this API and app, at most an hour long. */
-function isAuthorized({ headers }: Asked, publicKey: KeyObject): boolean {
+function isAuthorized({ headers }: VendorRequest, publicKey: KeyObject): boolean {
   const [head, body, signature] = (headers.authorization ?? '').replace(/^Bearer /, '').split('.')
   const [{ alg, kid }, { iss, aud, bid, iat, exp }] = [reads(head), reads(body)]
   const isSigned = verify(
@@ -84,28 +84,28 @@ export async function appStoreServer(chain: AppleChain, signedAt: () => number =
     return found ? { status: 200, body: { signedTransactionInfo: signed(found) } } : NOT_FOUND
   }
 
-  const notificationHistory = ({ notifications }: World, asked: Asked): VendorReply => {
-    const { onlyFailures } = jsonOf(asked)
+  const notificationHistory = ({ notifications }: World, request: VendorRequest): VendorReply => {
+    const { onlyFailures } = jsonOf(request)
     const all = notifications.filter(({ isFailure }) => isFailure || onlyFailures !== true)
-    const from = Number(asked.query.get('paginationToken') ?? 0)
+    const from = Number(request.query.get('paginationToken') ?? 0)
     const page = all.slice(from, from + PAGE).map(({ signedPayload }) => ({ signedPayload, sendAttempts: [] }))
     const hasMore = from + PAGE < all.length
     return { status: 200, body: { notificationHistory: page, hasMore, ...(hasMore && { paginationToken: String(from + PAGE) }) } }
   }
 
-  function reply(asked: Asked): VendorReply {
-    const [, kind, ...rest] = asked.path.split('/')
+  function reply(request: VendorRequest): VendorReply {
+    const [, kind, ...rest] = request.path.split('/')
     const world = worlds[kind!]!
     const id = rest.at(-1)!
-    switch (`${asked.method} /${rest.slice(0, -1).join('/')}`) {
+    switch (`${request.method} /${rest.slice(0, -1).join('/')}`) {
       case 'GET /inApps/v1/subscriptions':
         return statuses(world, id)
       case 'GET /inApps/v2/history':
-        return history(world, id, asked.query)
+        return history(world, id, request.query)
       case 'GET /inApps/v1/transactions':
         return transaction(world, id)
       case 'POST /inApps/v1/notifications':
-        return id === 'test' ? { status: 200, body: { testNotificationToken: `${kind}_token` } } : notificationHistory(world, asked)
+        return id === 'test' ? { status: 200, body: { testNotificationToken: `${kind}_token` } } : notificationHistory(world, request)
       case 'GET /inApps/v1/notifications/test':
         return { status: 200, body: { sendAttempts: [{ attemptDate: signedAt(), sendAttemptResult: 'SUCCESS' }] } }
       case 'PUT /inApps/v2/transactions/consumption':
@@ -114,14 +114,14 @@ export async function appStoreServer(chain: AppleChain, signedAt: () => number =
     return { status: 404, body: 'no such address' }
   }
 
-  const server: Vendor = await vendor(async asked => {
-    const overridden = (await state.override?.(asked)) ?? null
+  const server: Vendor = await vendor(async request => {
+    const overridden = (await state.override?.(request)) ?? null
     if (overridden !== null) return overridden
-    return isAuthorized(asked, keys.publicKey) ? reply(asked) : { status: 401, body: 'Unauthenticated' }
+    return isAuthorized(request, keys.publicKey) ? reply(request) : { status: 401, body: 'Unauthenticated' }
   })
   const state: AppStoreServer = {
     urls: { production: `${server.url}/production`, sandbox: `${server.url}/sandbox` },
-    asked: server.asked,
+    requests: server.requests,
     production: worlds.production!,
     sandbox: worlds.sandbox!,
     override: null,

@@ -2,7 +2,7 @@ import { createHmac, createSign } from 'node:crypto'
 import type { OneTimeAnswer, Order, SubscriptionAnswer } from '../../../workflows/stores/google/answers.ts'
 import { PUBLISHER_SCOPE } from '../../../workflows/stores/google/developer-api.ts'
 import { GOOGLE_UNAUTHENTICATED, googleAccount, googleTokenEndpoint } from '../google.ts'
-import { type Asked, type Vendor, type VendorReply, vendor } from '../vendor.ts'
+import { type Vendor, type VendorReply, type VendorRequest, vendor } from '../vendor.ts'
 import { type RsaCertificate, rsaCertificate } from './rsa-certificate.ts'
 
 export const PACKAGE = 'com.shop.app'
@@ -17,7 +17,7 @@ export type PlayServer = {
   url: string
   certsUrl: string
   serviceAccountKey: string
-  asked: Asked[]
+  requests: VendorRequest[]
   /** Paths of the requests to the Developer API, in order, without the app. */
   calls(): string[]
   subscriptions: Map<string, SubscriptionAnswer>
@@ -27,7 +27,7 @@ export type PlayServer = {
   gone: Set<string>
   ordersForbidden: boolean
   /** In the place of the answer of the Developer API; undefined: its own. */
-  instead: (asked: Asked) => VendorReply | undefined | Promise<VendorReply | undefined>
+  instead: (request: VendorRequest) => VendorReply | undefined | Promise<VendorReply | undefined>
   /** In the place of the certificates. */
   certificates: VendorReply | null
   tokens: { revoke(): void; given(): number; refuse: VendorReply | null }
@@ -55,11 +55,11 @@ export async function playServer(): Promise<PlayServer> {
   let signing = 0
   const published = new Set([0])
 
-  function answer(asked: Asked): VendorReply {
-    const path = decodeURIComponent(asked.path.slice(base.length))
+  function answer(request: VendorRequest): VendorReply {
+    const path = decodeURIComponent(request.path.slice(base.length))
     const [, kind, token = '', verb] = /^purchases\/([^/]+)(?:\/[^/]+)?\/tokens\/([^:]+)(:acknowledge)?$/.exec(path) ?? []
-    if (path === 'orders:batchGet') return ordersOf(asked.query.getAll('orderIds'))
-    if (path === 'purchases/voidedpurchases') return voidedOf(asked.query)
+    if (path === 'orders:batchGet') return ordersOf(request.query.getAll('orderIds'))
+    if (path === 'purchases/voidedpurchases') return voidedOf(request.query)
     if (server.gone.has(token)) return error(410, 'GONE')
     if (kind === undefined) return NOT_FOUND
     const found = kind.startsWith('subscriptions') ? server.subscriptions.get(token) : server.oneTimes.get(token)
@@ -86,27 +86,27 @@ export async function playServer(): Promise<PlayServer> {
     return { status: 200, body: { voidedPurchases: since.slice(at, at + size), ...next } }
   }
 
-  async function developerApi(asked: Asked): Promise<VendorReply> {
-    const instead = await server.instead(asked)
+  async function developerApi(request: VendorRequest): Promise<VendorReply> {
+    const instead = await server.instead(request)
     if (instead !== undefined) return instead
-    return endpoint.isKnown(asked) ? answer(asked) : GOOGLE_UNAUTHENTICATED
+    return endpoint.isKnown(request) ? answer(request) : GOOGLE_UNAUTHENTICATED
   }
 
-  const google: Vendor = await vendor(async asked => {
-    if (asked.path === '/token') return server.tokens.refuse ?? endpoint.answer(asked)
-    if (asked.path === '/certs') {
+  const google: Vendor = await vendor(async request => {
+    if (request.path === '/token') return server.tokens.refuse ?? endpoint.answer(request)
+    if (request.path === '/certs') {
       const body = Object.fromEntries([...published].map(index => [`kid-${index}`, keyOf(index).certificate]))
       return server.certificates ?? { status: 200, body, headers: { 'cache-control': 'public, max-age=3600' } }
     }
-    const reply = asked.path.startsWith(base) ? await developerApi(asked) : NOT_FOUND
+    const reply = request.path.startsWith(base) ? await developerApi(request) : NOT_FOUND
     return typeof reply === 'string' || server.date === null ? reply : { ...reply, headers: { date: server.date, ...reply.headers } }
   })
   const server: PlayServer = {
     url: google.url,
     certsUrl: `${google.url}/certs`,
     serviceAccountKey: holder.json(),
-    asked: google.asked,
-    calls: () => google.asked.filter(({ path }) => path.startsWith(base)).map(({ path }) => decodeURIComponent(path.slice(base.length))),
+    requests: google.requests,
+    calls: () => google.requests.filter(({ path }) => path.startsWith(base)).map(({ path }) => decodeURIComponent(path.slice(base.length))),
     subscriptions: new Map(),
     oneTimes: new Map(),
     orders: new Map(),

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 import type { PaddleAdjustment, PaddleEvent, PaddleSubscription, PaddleTransaction } from '../../../workflows/stores/paddle/answers.ts'
-import { type Asked, type VendorReply, vendor } from '../vendor.ts'
+import { type VendorReply, type VendorRequest, vendor } from '../vendor.ts'
 
 /** One account of Paddle Billing: its API with the entities that are read. */
 export type PaddleServer = {
   url: string
   apiKey: string
-  asked: Asked[]
+  requests: VendorRequest[]
   /** Paths of the requests, in order, with their query. */
   calls(): string[]
   subscriptions: Map<string, PaddleSubscription>
@@ -22,7 +22,7 @@ export type PaddleServer = {
   /** Entities on a page, whatever is asked for; null: as many as asked for, up to Paddle's own bounds. */
   pageSize: number | null
   /** In the place of the answer; undefined: its own. */
-  instead: (asked: Asked) => VendorReply | Promise<VendorReply> | undefined
+  instead: (request: VendorRequest) => VendorReply | Promise<VendorReply> | undefined
   /** The `Date` header; Node's own unless given. */
   date: string | null
   close(): Promise<void>
@@ -58,7 +58,7 @@ export async function paddleServer(): Promise<PaddleServer> {
     return found ? { status: 200, body: { data: found, meta: { request_id: '1' } } } : failed(404, 'not_found')
   }
 
-  function answer({ path, query, headers, method }: Asked): VendorReply {
+  function answer({ path, query, headers, method }: VendorRequest): VendorReply {
     if (headers.authorization !== `Bearer ${apiKey}`) return failed(403, 'forbidden')
     if (headers['paddle-version'] !== '1' || method !== 'GET') return failed(400, 'bad_request')
     const [, kind = '', id] = path.split('/')
@@ -96,15 +96,15 @@ export async function paddleServer(): Promise<PaddleServer> {
     }
   }
 
-  const paddle = await vendor(async asked => {
-    const reply = (await server.instead(asked)) ?? answer(asked)
+  const paddle = await vendor(async request => {
+    const reply = (await server.instead(request)) ?? answer(request)
     return typeof reply === 'string' || server.date === null ? reply : { ...reply, headers: { date: server.date, ...reply.headers } }
   })
   const server: PaddleServer = {
     url: paddle.url,
     apiKey,
-    asked: paddle.asked,
-    calls: () => paddle.asked.map(({ path, query }) => (query.size > 0 ? `${path}?${decodeURIComponent(String(query))}` : path)),
+    requests: paddle.requests,
+    calls: () => paddle.requests.map(({ path, query }) => (query.size > 0 ? `${path}?${decodeURIComponent(String(query))}` : path)),
     subscriptions: new Map(),
     transactions: new Map(),
     adjustments: new Map(),

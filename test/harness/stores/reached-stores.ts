@@ -97,7 +97,7 @@ export class ReachedStores {
     }
     this.apple.override = null
     this.adServices.answers.clear()
-    this.adServices.asked.length = 0
+    this.adServices.requests.length = 0
     this.google.subscriptions.clear()
     this.google.orders.clear()
     this.google.instead = () => undefined
@@ -206,12 +206,12 @@ export class ReachedStores {
     const { rows } = await this.api.pool.query<{
       id: number
       name: string
-      asked: boolean
+      isFetched: boolean
       next: number | null
       attempts: number
       reason: string | null
     }>(
-      `select id, name, asked_at is not null as asked, round(extract(epoch from next_check_at - clock_timestamp()))::int as next, attempts, reason
+      `select id, name, asked_at is not null as "isFetched", round(extract(epoch from next_check_at - clock_timestamp()))::int as next, attempts, reason
        from store_lanes where project = $1 order by id`,
       [this.project.id],
     )

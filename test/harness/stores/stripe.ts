@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import { type Asked, type VendorReply, vendor } from '../vendor.ts'
+import { type VendorReply, type VendorRequest, vendor } from '../vendor.ts'
 
 export const LIVE_KEY = 'sk_live_123'
 export const TEST_KEY = 'sk_test_123'
@@ -20,7 +20,7 @@ export type StripeState = {
 
 export type StripeServer = StripeState & {
   url: string
-  asked: Asked[]
+  requests: VendorRequest[]
   /** Paths of the requests, in order. */
   calls(): string[]
   /** The most that a page of a list has, whatever is asked for. */
@@ -28,7 +28,7 @@ export type StripeServer = StripeState & {
   /** The most that a list within an object has. */
   innerSize: number
   /** In the place of an answer; undefined: the right one. */
-  instead: (asked: Asked) => VendorReply | undefined | Promise<VendorReply | undefined>
+  instead: (request: VendorRequest) => VendorReply | undefined | Promise<VendorReply | undefined>
   /** The `Date` header; Node's own unless given. */
   date: string | null
   /** Forgets everything. */
@@ -62,7 +62,7 @@ export async function stripeServer(): Promise<StripeServer> {
   const state = emptyState()
 
   /** Newest first, in pages. */
-  function listOf<Item extends Thing>(all: Iterable<Item>, { query }: Pick<Asked, 'query'>, most = server.pageSize): VendorReply {
+  function listOf<Item extends Thing>(all: Iterable<Item>, { query }: Pick<VendorRequest, 'query'>, most = server.pageSize): VendorReply {
     const since = Number(query.get('created[gte]') ?? 0)
     const found = [...all].reverse().filter(({ created }) => created === undefined || created >= since)
     const after = query.get('starting_after')
@@ -104,21 +104,21 @@ export async function stripeServer(): Promise<StripeServer> {
     return { status: 200, body: { ...subscription, items: innerList(subscription.items.data), customer } }
   }
 
-  function many(path: string, asked: Asked, isLive: boolean): VendorReply {
-    const { query } = asked
+  function many(path: string, requests: VendorRequest, isLive: boolean): VendorReply {
+    const { query } = requests
     const by = (name: string) => query.get(name)
     switch (path) {
       case 'subscriptions':
         return listOf(
           [...state.subscriptions.values()].filter(({ livemode }) => livemode === isLive),
-          asked,
+          requests,
         )
       case 'subscription_items':
-        return listOf(state.subscriptions.get(by('subscription')!)?.items.data.toReversed() ?? [], asked)
+        return listOf(state.subscriptions.get(by('subscription')!)?.items.data.toReversed() ?? [], requests)
       case 'invoices': {
         const of = [...state.invoices.values()].filter(({ parent }) => parent?.subscription_details?.subscription === by('subscription'))
         const isExpanded = [...query.values()].includes('data.discounts.source.coupon')
-        return listOf(of.map(shownInvoice).map(isExpanded ? invoice => invoice : withDiscountIds), asked)
+        return listOf(of.map(shownInvoice).map(isExpanded ? invoice => invoice : withDiscountIds), requests)
       }
       case 'invoice_payments': {
         const intent = by('payment[payment_intent]')
@@ -126,28 +126,28 @@ export async function stripeServer(): Promise<StripeServer> {
           intent ? payment.payment_intent === intent : invoice === by('invoice')
         const found = [...state.invoicePayments.values()].filter(isOf)
         const expanded = found.map(payment => ({ ...payment, invoice: shownInvoice(state.invoices.get(payment.invoice as string)!) }))
-        return listOf(query.has('expand[0]') ? expanded : found.toReversed(), asked)
+        return listOf(query.has('expand[0]') ? expanded : found.toReversed(), requests)
       }
       case 'charges':
-        return listOf([...state.charges.values()].filter(({ customer }) => customer === by('customer')).map(shownCharge), asked)
+        return listOf([...state.charges.values()].filter(({ customer }) => customer === by('customer')).map(shownCharge), requests)
       case 'refunds':
-        return listOf(refundsOf(by('charge')!).toReversed(), asked)
+        return listOf(refundsOf(by('charge')!).toReversed(), requests)
       case 'disputes':
         return listOf(
           [...state.disputes.values()].filter(({ charge }) => charge === by('charge')),
-          asked,
+          requests,
         )
       case 'checkout/sessions':
         return listOf(
           [...state.checkouts.values()].filter(({ subscription }) => subscription === by('subscription')),
-          asked,
+          requests,
         )
       case 'events': {
         const types = [...query].flatMap(([name, value]) => (name.startsWith('types[') ? [value] : []))
         if (types.length > 20) return fault(400, 'parameter_invalid')
         return listOf(
           [...state.events.values()].filter(({ type, livemode }) => types.includes(type) && livemode === isLive),
-          asked,
+          requests,
         )
       }
       default:
@@ -155,26 +155,26 @@ export async function stripeServer(): Promise<StripeServer> {
     }
   }
 
-  function answer(asked: Asked): VendorReply {
-    const key = /^Bearer (.*)$/.exec(asked.headers.authorization ?? '')?.[1]
+  function answer(request: VendorRequest): VendorReply {
+    const key = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1]
     if (key !== LIVE_KEY && key !== TEST_KEY) return fault(401, 'api_key_invalid')
     const isLive = key === LIVE_KEY
-    const path = asked.path.replace('/v1/', '')
+    const path = request.path.replace('/v1/', '')
     const [, invoice] = /^invoices\/([^/]+)\/lines$/.exec(path) ?? []
-    if (invoice !== undefined) return listOf(state.invoices.get(invoice)?.lines.data.toReversed() ?? [], asked)
+    if (invoice !== undefined) return listOf(state.invoices.get(invoice)?.lines.data.toReversed() ?? [], request)
     const [, kind, id] = /^(subscriptions|subscription_schedules|invoices|charges)\/([^/]+)$/.exec(path) ?? []
-    return kind !== undefined ? one(kind, id!, isLive) : many(path, asked, isLive)
+    return kind !== undefined ? one(kind, id!, isLive) : many(path, request, isLive)
   }
 
-  const http = await vendor(async asked => {
-    const reply = (await server.instead(asked)) ?? answer(asked)
+  const http = await vendor(async request => {
+    const reply = (await server.instead(request)) ?? answer(request)
     return typeof reply === 'string' || server.date === null ? reply : { ...reply, headers: { date: server.date, ...reply.headers } }
   })
   const server: StripeServer = {
     ...state,
     url: http.url,
-    asked: http.asked,
-    calls: () => http.asked.map(({ path }) => path.replace('/v1/', '')),
+    requests: http.requests,
+    calls: () => http.requests.map(({ path }) => path.replace('/v1/', '')),
     pageSize: 100,
     innerSize: 10,
     instead: () => undefined,
@@ -182,7 +182,7 @@ export async function stripeServer(): Promise<StripeServer> {
     clear() {
       for (const kind of KINDS) state[kind].clear()
       Object.assign(server, { pageSize: 100, innerSize: 10, instead: () => undefined, date: null })
-      http.asked.length = 0
+      http.requests.length = 0
     },
     close: http.close,
   }

@@ -30,7 +30,7 @@ beforeEach(async () => {
   await stores.begin()
   stores.google.voided = []
   stores.google.date = null
-  stores.apple.asked.length = 0
+  stores.apple.requests.length = 0
 })
 
 const backfill = (platform: 'apple' | 'google' | 'stripe', { fromMs = null as number | null, of = sweeps } = {}) => {
@@ -51,7 +51,7 @@ const purchases = async () =>
   ).rows
 const attempted = ({ body }: { body: Uint8Array }) =>
   stores.apple.production.notifications.push({ signedPayload: JSON.parse(Buffer.from(body).toString()).signedPayload, isFailure: false })
-const ranges = (kind: string) => stores.apple.asked.filter(({ path }) => path === `/${kind}/inApps/v1/notifications/history`).map(jsonOf)
+const ranges = (kind: string) => stores.apple.requests.filter(({ path }) => path === `/${kind}/inApps/v1/notifications/history`).map(jsonOf)
 
 test('the App Store: known lineages are asked about, and the whole history is recorded', async () => {
   await stores.connectApple()
@@ -105,13 +105,13 @@ test('one that is stopped goes on from the day that it had come to', async () =>
   await stores.connectApple()
   const fromMs = Date.now() - 6 * DAY
   attempted(appleSubscription(stores.chain).subscribe(Date.now() - 5 * DAY))
-  stores.apple.override = asked =>
-    asked.path.startsWith('/production') && ranges('production').length > 3 ? { status: 500, body: {} } : null
+  stores.apple.override = request =>
+    request.path.startsWith('/production') && ranges('production').length > 3 ? { status: 500, body: {} } : null
   const first = await backfill('apple', { fromMs })
   expect(first.result).toEqual({ is: 'stopped', environment: 'production', why: 'http_500', queues: 0, notifications: 1 })
   const stoppedAt = ranges('production').at(-1)
   stores.apple.override = null
-  stores.apple.asked.length = 0
+  stores.apple.requests.length = 0
   const second = await backfill('apple', { fromMs })
   expect(second.result).toEqual({ is: 'done', queues: 0, notifications: 1 })
   expect(ranges('production')[0].startDate).toBe(stoppedAt.startDate)

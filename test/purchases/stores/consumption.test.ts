@@ -14,10 +14,10 @@ beforeAll(async () => {
 afterAll(() => stores.stop())
 beforeEach(async () => {
   await stores.begin()
-  stores.apple.asked.length = 0
+  stores.apple.requests.length = 0
 })
 
-const answers = () => stores.apple.asked.filter(({ method }) => method === 'PUT')
+const answers = () => stores.apple.requests.filter(({ method }) => method === 'PUT')
 const runs = async () =>
   (
     await stores.api.pool.query<{ status: string }>(`select status from runs where environment = $1 and workflow = 'store_consumption'`, [
@@ -29,7 +29,7 @@ const ended = () => until('the run has ended', async () => ((await runs()).every
 const consents = (user: string, value: string) =>
   stores.good('POST', `/v4/users/${user}/properties`, { properties: [{ key: 'consumption_consent', value }] })
 
-/** A subscription of a user. `ask` brings Apple's request. */
+/** A subscription of a user. `send` brings Apple's request. */
 async function sold(preference: string, consent: string | null) {
   await openShop(stores, 'apple')
   await stores.api.pool.query('update projects set refund_preference = $2 where id = $1', [stores.project.id, preference])
@@ -37,23 +37,23 @@ async function sold(preference: string, consent: string | null) {
   if (consent !== null) await consents(id, consent)
   const subscription = appleSubscription(stores.chain, { account })
   await stores.pushApple(subscription.subscribe(Date.now() - 3_600_000))
-  const ask = async (request = subscription.posted('CONSUMPTION_REQUEST', null, Date.now())) => {
+  const send = async (request = subscription.posted('CONSUMPTION_REQUEST', null, Date.now())) => {
     expect(await stores.pushApple(request)).toBe(200)
     await stores.settled()
     return request
   }
-  return { id, subscription, ask }
+  return { id, subscription, send }
 }
 
 test.each([
   ['decline', 'DECLINE'],
   ['grant_full', 'GRANT_FULL'],
 ])('a project that prefers %s says so once, however often Apple asks', async (preference, word) => {
-  const { subscription, ask } = await sold(preference, 'true')
-  const request = await ask()
+  const { subscription, send } = await sold(preference, 'true')
+  const request = await send()
   await ended()
-  await ask(request)
-  await ask()
+  await send(request)
+  await send()
   await ended()
   expect(await runs()).toHaveLength(1)
   expect(answers()).toHaveLength(1)
@@ -68,8 +68,8 @@ test.each([
   ['decline', 'false'],
   ['none', 'true'],
 ])('nothing is sent by a project that prefers %s, of a customer whose consent is %s', async (preference, consent) => {
-  const { ask } = await sold(preference, consent)
-  await ask()
+  const { send } = await sold(preference, consent)
+  await send()
   // A run would have been created with the record of the request.
   expect(await stores.events()).toContain('refund_consumption')
   expect(await runs()).toEqual([])
@@ -91,9 +91,9 @@ const waits = () =>
   })
 
 test('after 503 it is sent again', async () => {
-  const { ask } = await sold('decline', 'true')
+  const { send } = await sold('decline', 'true')
   refuse()
-  await ask()
+  await send()
   await waits()
   expect(answers()).toHaveLength(1)
   stores.apple.override = null
@@ -103,9 +103,9 @@ test('after 503 it is sent again', async () => {
 })
 
 test('consent that is withdrawn meanwhile counts', async () => {
-  const { id, ask } = await sold('decline', 'true')
+  const { id, send } = await sold('decline', 'true')
   refuse()
-  await ask()
+  await send()
   await waits()
   expect(answers()).toHaveLength(1)
   await consents(id, 'false')

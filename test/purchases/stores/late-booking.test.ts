@@ -9,23 +9,23 @@ import { until } from '../../harness/until.ts'
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 let stores: ReachedStores
-const asked: string[] = []
+const requested: string[] = []
 beforeAll(async () => {
-  stores = await startStores({ refreshCounts: { refresh: (platform: string) => void asked.push(platform), missed: () => {} } })
+  stores = await startStores({ refreshCounts: { refresh: (platform: string) => void requested.push(platform), missed: () => {} } })
 })
 afterAll(() => stores.stop())
 beforeEach(() => stores.begin())
 
 /** The planned check of every lane is due now, and made. */
 async function nextCheck(): Promise<void> {
-  const before = asked.length
+  const before = requested.length
   // Answers have whole seconds; lanes keep them apart.
   await stores.api.pool.query(
     `update store_lanes set next_check_at = clock_timestamp(), asked_at = asked_at - interval '2 seconds' where project = $1 and next_check_at is not null`,
     [stores.project.id],
   )
   await stores.hurry()
-  await until('the store is asked', () => asked.length > before || undefined)
+  await until('the store is asked', () => requested.length > before || undefined)
   await stores.settled()
 }
 

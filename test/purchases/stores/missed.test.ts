@@ -8,11 +8,11 @@ import { until } from '../../harness/until.ts'
 
 const DAY = 86_400_000
 const missed: string[] = []
-const asked: string[] = []
+const requested: string[] = []
 let stores: ReachedStores
 beforeAll(async () => {
   const refreshCounts = {
-    refresh: (platform: string, result: string) => void asked.push(`${platform} ${result}`),
+    refresh: (platform: string, result: string) => void requested.push(`${platform} ${result}`),
     missed: (platform: string) => void missed.push(platform),
   }
   stores = await startStores({ refreshCounts })
@@ -21,7 +21,7 @@ afterAll(() => stores.stop())
 beforeEach(async () => {
   await stores.begin()
   missed.length = 0
-  asked.length = 0
+  requested.length = 0
   stores.google.date = null
 })
 
@@ -29,9 +29,9 @@ beforeEach(async () => {
 async function checked(platform: 'apple' | 'google', name: string): Promise<void> {
   const { api, project } = stores
   const place = { project: project.id, platform, environment: project.production, kind: 'production' as const }
-  const before = asked.length
+  const before = requested.length
   await transaction(api.pool, tx => checkQueues(tx, place, [name], { afterSeconds: 0, isForBoth: platform === 'google' }))
-  await until('the store is asked', () => asked.length > before || undefined)
+  await until('the store is asked', () => requested.length > before || undefined)
   await stores.settled()
 }
 
@@ -44,7 +44,7 @@ test('a renewal and a cancellation that only a check finds are missed pushes; a 
   subscription.renew(Date.now() - DAY)
   await checked('apple', subscription.lineage)
   expect(missed).toEqual(['apple'])
-  expect(asked).toContain('apple reports')
+  expect(requested).toContain('apple reports')
   await checked('apple', subscription.lineage)
   expect(missed).toEqual(['apple'])
   subscription.switchAutoRenew(Date.now(), false)

@@ -110,7 +110,7 @@ describe('the erasure of a customer', () => {
     expect(await tracesOf(stores.api.pool, story.token)).toEqual([])
     expect([await stores.rows(), await stores.queues(), await stores.alerts()]).toEqual([[], [], []])
     stores.google.instead = () => undefined
-    const asked = stores.google.calls().length
+    const requestCount = stores.google.calls().length
     await stores.hurry()
     await stores.pushGoogle(story.cancel(Date.now()).body)
     await stores.settled()
@@ -120,7 +120,7 @@ describe('the erasure of a customer', () => {
     expect(
       stores.google
         .calls()
-        .slice(asked)
+        .slice(requestCount)
         .filter(path => path.endsWith(':acknowledge')),
     ).toEqual([])
   })
@@ -135,14 +135,14 @@ describe('the erasure of a customer', () => {
       release = resolve
     })
     let hasAnswered = false
-    const asked = stores.google.calls().length
+    const requestCount = stores.google.calls().length
     stores.google.instead = async () => {
       await held
       hasAnswered = true
       return undefined as never
     }
     await stores.pushGoogle(renewal.body)
-    await until('Google is asked', () => stores.google.calls().length > asked || undefined)
+    await until('Google is asked', () => stores.google.calls().length > requestCount || undefined)
     expect((await erase(id)).status).toBe(204)
     release()
     await until('Google has answered', () => hasAnswered || undefined)

@@ -25,9 +25,9 @@ describe('the App Store', () => {
     expect(await stores.rows()).toEqual(['done'])
     expect(await stores.purchases()).toEqual([expect.objectContaining({ product: MONTHLY, user: id, price: '9.99', renews: true })])
     expect(await stores.events()).toEqual(['subscription_started'])
-    expect(stores.apple.asked).toEqual([])
+    expect(stores.apple.requests).toEqual([])
     const [queue] = await stores.queues()
-    expect(queue).toMatchObject({ name: subscription.lineage, asked: false, attempts: 0, reason: null })
+    expect(queue).toMatchObject({ name: subscription.lineage, isFetched: false, attempts: 0, reason: null })
     // Once in the last day before the end.
     expect(queue!.next).toBeGreaterThan(29 * 86_400 - 60)
     expect(queue!.next).toBeLessThan(30 * 86_400)
@@ -43,7 +43,7 @@ describe('the App Store', () => {
     expect(new Set(await stores.rows())).toEqual(new Set(['done']))
     expect(await stores.purchases()).toHaveLength(4)
     expect((await stores.events()).filter(name => name === 'subscription_started')).toHaveLength(1)
-    expect(stores.apple.asked.length).toBeGreaterThan(0)
+    expect(stores.apple.requests.length).toBeGreaterThan(0)
   })
 
   test('access does not wait for an Apple that does not answer: what it must be asked for is told afterwards, once', async () => {
@@ -60,12 +60,12 @@ describe('the App Store', () => {
     expect(await stores.purchases()).toEqual([expect.objectContaining({ user: id, renews: true })])
     expect((await stores.purchases())[0]!.until).not.toBeNull()
     expect(await stores.events()).toEqual([])
-    expect(await stores.queues()).toEqual([expect.objectContaining({ attempts: 1, reason: 'http_503', asked: false })])
+    expect(await stores.queues()).toEqual([expect.objectContaining({ attempts: 1, reason: 'http_503', isFetched: false })])
     stores.apple.override = null
     await stores.hurry()
     await until('the history is known', async () => ((await stores.purchases()).length === 2 ? true : undefined))
     expect(await stores.events()).toEqual(['subscription_started', 'subscription_renewed'])
-    expect(await stores.queues()).toEqual([expect.objectContaining({ attempts: 0, reason: null, asked: true })])
+    expect(await stores.queues()).toEqual([expect.objectContaining({ attempts: 0, reason: null, isFetched: true })])
   })
 
   test('without the keys of the API a notification counts as it is', async () => {
@@ -146,7 +146,7 @@ describe('Google Play', () => {
       release = resolve
     })
     const { instead } = stores.google
-    stores.google.instead = asked => held.then(() => instead(asked)) as never
+    stores.google.instead = request => held.then(() => instead(request)) as never
     await stores.pushGoogle(subscribed.body)
     await until('Google is asked', () => stores.google.calls().some(path => path.includes('token-100')) || undefined)
     const more = Array.from({ length: 100 }, (_, i) => story.restart(Date.now() - 100 + i).body)
@@ -184,7 +184,7 @@ describe('Google Play', () => {
     stores.google.instead = () => ({ status: 429, body: {}, headers: { 'retry-after': '3000' } })
     await stores.pushGoogle(story.subscribe(Date.now() - DAY).body)
     await until('the lane waits', async () => ((await stores.queues())[0]!.attempts > 0 ? true : undefined))
-    const asked = stores.google.calls().length
+    const requestCount = stores.google.calls().length
     await stores.pushGoogle(playStory(stores.google, { token: 'token-other', order: 'GPA.9' }).subscribe(Date.now() - DAY).body)
     await until('the other lane waits', async () => {
       const { rows } = await stores.api.pool.query(
@@ -193,7 +193,7 @@ describe('Google Play', () => {
       )
       return rows.length > 0 || undefined
     })
-    expect(stores.google.calls()).toHaveLength(asked)
+    expect(stores.google.calls()).toHaveLength(requestCount)
     expect(await stores.rows()).toEqual(['pending', 'pending'])
   })
 

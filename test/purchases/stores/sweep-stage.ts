@@ -55,8 +55,8 @@ export function sweepStage() {
     await stores.begin()
     stores.google.voided = []
     stores.google.date = null
-    stores.google.asked.length = 0
-    stores.apple.asked.length = 0
+    stores.google.requests.length = 0
+    stores.apple.requests.length = 0
   })
   afterEach(async () => {
     await Promise.all(running.map(one => one.stop()))
@@ -101,7 +101,7 @@ export function sweepStage() {
     (await stores.api.pool.query('select alert from store_alerts where project = $1 order by alert', [stores.project.id])).rows.map(
       ({ alert }) => alert,
     )
-  const requestedHistory = () => stores.apple.asked.filter(({ path }) => path === '/production/inApps/v1/notifications/history')
+  const requestedHistory = () => stores.apple.requests.filter(({ path }) => path === '/production/inApps/v1/notifications/history')
   const signedOf = ({ body }: { body: Uint8Array }) => JSON.parse(Buffer.from(body).toString()).signedPayload as string
   /** What Apple tried to post. */
   const attempted = (notification: { body: Uint8Array }, isFailure = true) =>

@@ -27,7 +27,7 @@ describe('what no push has brought', () => {
     expect(first.onlyFailures).toBeUndefined()
     expect(first.endDate - first.startDate).toBeGreaterThanOrEqual(DAY)
     expect(first.endDate - first.startDate).toBeLessThan(DAY + HOUR)
-    stage.stores.apple.asked.length = 0
+    stage.stores.apple.requests.length = 0
     await later(HOUR)
     process.begin()
     await swept()
@@ -159,10 +159,10 @@ describe('the interval', () => {
     const process = sweeping()
     await swept()
     await later(4 * DAY)
-    stage.stores.apple.asked.length = 0
+    stage.stores.apple.requests.length = 0
     let ranges = 0
-    stage.stores.apple.override = asked => {
-      if (!asked.path.startsWith('/production')) return null
+    stage.stores.apple.override = request => {
+      if (!request.path.startsWith('/production')) return null
       ranges += 1
       return ranges > 2 ? { status: 503, body: {} } : null
     }
@@ -192,7 +192,7 @@ describe('the interval', () => {
     sweeping()
     await swept()
     expect((await rows()).map(({ platform }) => platform)).toEqual(['google'])
-    expect(stage.stores.apple.asked).toEqual([])
+    expect(stage.stores.apple.requests).toEqual([])
   })
 })
 

@@ -191,11 +191,11 @@ test('exports are accepted while users are erased: nothing fails, and in the end
   const key = project.secret
   const { id } = (await api.call('POST', '/v4/segments', { key, body: { name: 'All', conditions: [] } })).body
   const types = ['events', 'purchases', 'customers']
-  const ask = (i: number) =>
+  const send = (i: number) =>
     api.call('POST', '/v4/exports', { key, body: { ...WHOLE_YEAR, type: types[i % 3], segment_id: i % 2 ? id : null } })
-  const asked = Array.from({ length: share(12) }, (_, i) => i)
+  const requested = Array.from({ length: share(12) }, (_, i) => i)
   const answers = await Promise.all(
-    asked.flatMap(i => [ask(i), ...(ids[i] ? [api.call('DELETE', `/v4/customers/${ids[i]}`, { key })] : [])]),
+    requested.flatMap(i => [send(i), ...(ids[i] ? [api.call('DELETE', `/v4/customers/${ids[i]}`, { key })] : [])]),
   )
   expect([...new Set(answers.map(answer => answer.status))].sort()).toEqual([202, 204])
   const exports = answers.filter(answer => answer.status === 202).map(answer => answer.body.id)

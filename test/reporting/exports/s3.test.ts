@@ -49,7 +49,7 @@ describe('a written export', () => {
   test('has its parts under the prefix, and nothing else', async () => {
     const { object } = await exportAll(api, WHOLE_YEAR)
     expect(await partsOf(object.id)).toEqual(['1.1', '2.1', '3.1', '4.1', '5.1'])
-    expect(s3.asked.some(({ method, url }) => method === 'PUT' && url.startsWith(`/exported/some/where/${object.id}/1.1`))).toBe(true)
+    expect(s3.requests.some(({ method, url }) => method === 'PUT' && url.startsWith(`/exported/some/where/${object.id}/1.1`))).toBe(true)
     const { object: parquet } = await exportAll(api, { ...WHOLE_YEAR, format: 'parquet' })
     expect(await partsOf(parquet.id)).toEqual(['whole.1'])
     expect(await s3.unfinished()).toEqual([])

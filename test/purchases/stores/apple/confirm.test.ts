@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterEach(() => {
   fixture.server.override = null
-  fixture.server.asked.length = 0
+  fixture.server.requests.length = 0
   fixture.server.production.lineages = []
 })
 afterAll(() => fixture.close())
@@ -117,7 +117,7 @@ describe('by Apple’s signature', () => {
       isWhole: false,
       statements: [{ kind: 'period', subject, origin: 'push', statedAt: NOW - 1000 }],
     })
-    expect(fixture.server.asked).toEqual([])
+    expect(fixture.server.requests).toEqual([])
   })
 
   test('without a stored bundle, that of the transaction counts', async () => {
@@ -181,7 +181,7 @@ describe('by Apple’s signature', () => {
       subscription.signedTransaction(NOW + 6 * 60_000),
     ]
     for (const signed of wrong) expect(await confirm(signed)).toEqual({ is: 'unknown' })
-    expect(fixture.server.asked).toEqual([])
+    expect(fixture.server.requests).toEqual([])
     expect(await confirm(right)).toMatchObject({ is: 'reports' })
   })
 })

@@ -30,7 +30,7 @@ test('a sweep reads the notifications of a time page by page, and each is admitt
   }
   const pages = await read(false)
   expect(pages.map(({ length }) => length)).toEqual([20, 20, 5])
-  expect(jsonOf(server.asked[0]!)).toEqual({ startDate: RANGE.fromMs, endDate: RANGE.toMs })
+  expect(jsonOf(server.requests[0]!)).toEqual({ startDate: RANGE.fromMs, endDate: RANGE.toMs })
   const gates = await Promise.all(pages.flat().map(body => store.admit(arrivalOf(body), settings)))
   expect(gates.map(gate => (gate.is === 'accepted' ? gate.notification.id : gate.is))).toEqual(sent.map(({ id }) => id))
   expect((await read(true)).flat()).toHaveLength(5)
@@ -46,7 +46,7 @@ test('a test notification is asked for, and what became of it', async () => {
   const context = { ...fixture.context, environment: 'sandbox' } as const
   expect(await fixture.store.requestTest(context)).toEqual({ is: 'answer', value: 'sandbox_token' })
   expect(await fixture.store.testAttempts('sandbox_token', context)).toEqual({ is: 'answer', value: ['SUCCESS'] })
-  expect(fixture.server.asked.at(-1)!.path).toBe('/sandbox/inApps/v1/notifications/test/sandbox_token')
+  expect(fixture.server.requests.at(-1)!.path).toBe('/sandbox/inApps/v1/notifications/test/sandbox_token')
 })
 
 test('a request for consumption information is answered with what the project wishes', async () => {
@@ -56,9 +56,9 @@ test('a request for consumption information is answered with what the project wi
   server.production.lineages.push(subscription.state)
   const consumption = { customerConsented: true, deliveryStatus: 'DELIVERED', sampleContentProvided: false }
   expect(await store.sendConsumption(subscription.lineage, 'decline', context)).toEqual({ is: 'answer', value: null })
-  expect(jsonOf(server.asked.at(-1)!)).toEqual({ ...consumption, refundPreference: 'DECLINE' })
+  expect(jsonOf(server.requests.at(-1)!)).toEqual({ ...consumption, refundPreference: 'DECLINE' })
   expect(await store.sendConsumption(subscription.lineage, 'grant_full', context)).toEqual({ is: 'answer', value: null })
-  expect(jsonOf(server.asked.at(-1)!)).toEqual({ ...consumption, refundPreference: 'GRANT_FULL' })
+  expect(jsonOf(server.requests.at(-1)!)).toEqual({ ...consumption, refundPreference: 'GRANT_FULL' })
   expect(await store.sendConsumption('99', 'decline', context)).toEqual({ is: 'unknown' })
   expect(await store.sendConsumption('../99', 'decline', context)).toEqual({ is: 'unknown' })
 })

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterEach(() => {
   fixture.server.override = null
-  fixture.server.asked.length = 0
+  fixture.server.requests.length = 0
   fixture.server.production.lineages = []
   fixture.server.sandbox.lineages = []
 })
@@ -54,7 +54,7 @@ describe('a lineage is reported whole', () => {
     expect(report).toMatchObject({ platform: 'app_store', lineage: subscription.lineage, aliases: [], isWhole: true, notices: [] })
     expect(reportedIn(report).map(({ begins }) => begins)).toEqual(Array.from({ length: 41 }, (_, i) => iso(BEGIN + i * MONTH_MS)))
     expect(report.statements.every(({ origin, statedAt }) => origin === 'api' && statedAt === NOW)).toBe(true)
-    expect(fixture.server.asked.map(({ path }) => path)).toEqual([
+    expect(fixture.server.requests.map(({ path }) => path)).toEqual([
       `/production/inApps/v1/subscriptions/${subscription.lineage}`,
       ...Array(3).fill(`/production/inApps/v2/history/${subscription.lineage}`),
     ])
@@ -142,7 +142,7 @@ describe('a lineage is reported whole', () => {
     const page = { signedTransactions: [], hasMore: true, revision: 'again' }
     fixture.server.override = ({ path }) => (path.includes('/history/') ? { status: 200, body: page } : null)
     expect((await reported(subscription.lineage)).isWhole).toBe(false)
-    expect(fixture.server.asked).toHaveLength(101)
+    expect(fixture.server.requests).toHaveLength(101)
   })
 
   test('the sandbox has an address of its own', async () => {
@@ -206,7 +206,7 @@ describe('no answer', () => {
 
   test.each([['../../v1/notifications/test'], ['1?x=1'], [''], ['notification:1']])('an id that is none of Apple’s: %s', async queue => {
     expect(await refresh(queue)).toEqual({ is: 'unknown' })
-    expect(fixture.server.asked).toEqual([])
+    expect(fixture.server.requests).toEqual([])
   })
 
   test.each<[string, Record<string, string | null>, boolean]>([
@@ -217,7 +217,7 @@ describe('no answer', () => {
   ])('a project %s is not connected', async (_, values, enabled) => {
     const settings = appleSettings({ ...fixture.server.key, ...values }, enabled)
     expect(await refresh('1', { ...fixture.context, settings })).toEqual({ is: 'refused', why: 'not_connected' })
-    expect(fixture.server.asked).toEqual([])
+    expect(fixture.server.requests).toEqual([])
   })
 
   test('another key: Apple refuses it', async () => {

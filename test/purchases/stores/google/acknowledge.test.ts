@@ -10,11 +10,11 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 beforeEach(() => {
   fixture.google.instead = () => undefined
-  fixture.google.asked.length = 0
+  fixture.google.requests.length = 0
 })
 
 const acknowledge = (token: string) => fixture.play.acknowledge(token, fixture.context)
-const posted = () => fixture.google.asked.filter(({ method, path }) => method === 'POST' && path !== '/token').map(({ path }) => path)
+const posted = () => fixture.google.requests.filter(({ method, path }) => method === 'POST' && path !== '/token').map(({ path }) => path)
 const oneTime = (purchaseState: string, acknowledgementState = 'ACKNOWLEDGEMENT_STATE_PENDING') =>
   fixture.google.oneTimes.set('coins', {
     acknowledgementState,

@@ -14,13 +14,13 @@ afterAll(() => fixture.close())
 beforeEach(() => {
   fixture.google.instead = () => undefined
   fixture.google.tokens.refuse = null
-  fixture.google.asked.length = 0
+  fixture.google.requests.length = 0
 })
 
 const refresh = (token = 'token-1') => fixture.play.refresh(token, fixture.context)
 /** The answer of one kind of request; all others are right. */
 function answerOf(path: string, reply: VendorReply) {
-  fixture.google.instead = asked => (asked.path.includes(path) ? reply : undefined)
+  fixture.google.instead = request => (request.path.includes(path) ? reply : undefined)
 }
 const LIMIT = { error: { code: 403, errors: [{ reason: 'rateLimitExceeded' }] } }
 
@@ -69,7 +69,7 @@ test('a token that Google has forgotten is gone', async () => {
 
 test('a token is one part of the address', async () => {
   await refresh('a/b?c')
-  expect(fixture.google.asked.find(({ path }) => path.includes('subscriptionsv2'))!.path).toMatch(/tokens\/a%2Fb%3Fc$/)
+  expect(fixture.google.requests.find(({ path }) => path.includes('subscriptionsv2'))!.path).toMatch(/tokens\/a%2Fb%3Fc$/)
 })
 
 test('an access token that is no longer accepted is replaced once', async () => {
@@ -104,15 +104,15 @@ test.each([
 ])('without %s nobody is asked', async (_, values) => {
   const settings = settingsWith(values)
   expect(await fixture.play.refresh('token-1', { ...fixture.context, settings })).toEqual({ is: 'refused', why: 'not_connected' })
-  expect(fixture.google.asked).toEqual([])
+  expect(fixture.google.requests).toEqual([])
 })
 
 test('an answer that does not come ends with the signal', async () => {
   fixture.google.instead = () => 'hang'
   const controller = new AbortController()
-  const asked = fixture.play.refresh('token-1', { ...fixture.context, signal: controller.signal })
+  const requested = fixture.play.refresh('token-1', { ...fixture.context, signal: controller.signal })
   setTimeout(() => controller.abort(new Error('enough')), 20)
-  await expect(asked).rejects.toThrow('enough')
+  await expect(requested).rejects.toThrow('enough')
 })
 
 test('a slow answer is waited for', async () => {

@@ -16,36 +16,36 @@ beforeAll(async () => {
 afterAll(() => Promise.all([google.close(), out.close()]))
 beforeEach(() => {
   google.certificates = null
-  google.asked.length = 0
+  google.requests.length = 0
 })
 
 const certificates = () => googleCertificates(out, google.certsUrl, () => nowMs)
-const asked = () => google.asked.length
+const requestCount = () => google.requests.length
 const is = async (answer: Promise<{ is: string }>) => (await answer).is
 
 test('they are kept for the time that Google states, and fetched once for all that wait', async () => {
   const certificatesFor = certificates()
   await Promise.all([certificatesFor('kid-0'), certificatesFor('kid-0'), certificatesFor('kid-0')])
-  expect(asked()).toBe(1)
+  expect(requestCount()).toBe(1)
   nowMs += HOUR - 1
   expect(await is(certificatesFor('kid-0'))).toBe('certificates')
-  expect(asked()).toBe(1)
+  expect(requestCount()).toBe(1)
   nowMs += 1
   await certificatesFor('kid-0')
-  expect(asked()).toBe(2)
+  expect(requestCount()).toBe(2)
 })
 
 test('an unknown key asks once more, once a minute', async () => {
   const certificatesFor = certificates()
   await certificatesFor('kid-0')
   await certificatesFor('unknown-1')
-  expect(asked()).toBe(2)
+  expect(requestCount()).toBe(2)
   nowMs += MINUTE - 1
   await certificatesFor('unknown-2')
-  expect(asked()).toBe(2)
+  expect(requestCount()).toBe(2)
   nowMs += 1
   await certificatesFor('unknown-3')
-  expect(asked()).toBe(3)
+  expect(requestCount()).toBe(3)
 })
 
 test('stale ones serve for a day, and Google is not asked by every notification meanwhile', async () => {
@@ -55,7 +55,7 @@ test('stale ones serve for a day, and Google is not asked by every notification 
   nowMs += 2 * HOUR
   expect(await is(certificatesFor('kid-0'))).toBe('certificates')
   expect(await is(certificatesFor('kid-0'))).toBe('certificates')
-  expect(asked()).toBe(2)
+  expect(requestCount()).toBe(2)
   nowMs += 22 * HOUR
   expect(await is(certificatesFor('kid-0'))).toBe('certificates')
   nowMs += 1

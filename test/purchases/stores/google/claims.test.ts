@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 beforeEach(() => {
   fixture.google.ordersForbidden = false
-  fixture.google.asked.length = 0
+  fixture.google.requests.length = 0
 })
 
 type PlayData = { purchase_token: string; product_id: string; order_id?: string; base_plan_id?: string }

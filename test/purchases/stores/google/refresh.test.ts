@@ -16,7 +16,7 @@ beforeEach(() => {
   token = `token-${++count}`
   fixture.google.ordersForbidden = false
   fixture.google.date = null
-  fixture.google.asked.length = 0
+  fixture.google.requests.length = 0
 })
 
 const story = (options: Partial<StoryOptions> = {}) => playStory(fixture.google, { token, ...options })

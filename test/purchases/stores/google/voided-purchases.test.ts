@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 beforeEach(() => {
   fixture.google.voided = []
-  fixture.google.asked.length = 0
+  fixture.google.requests.length = 0
   fixture.google.instead = () => undefined
 })
 
@@ -53,13 +53,13 @@ test('subscriptions and parts of a quantity are asked for; a part has an id of i
     `voided:GPA.5:${NOW}`,
     `voided:GPA.5:${NOW}:2`,
   ])
-  const { query } = fixture.google.asked.at(-1)!
+  const { query } = fixture.google.requests.at(-1)!
   expect(Object.fromEntries(query)).toMatchObject({ type: '1', includeQuantityBasedPartialRefund: 'true', startTime: String(NOW - HOUR) })
 })
 
 test('never asked for more than Google can tell', async () => {
   await sweep(0)
-  expect(Number(fixture.google.asked.at(-1)!.query.get('startTime'))).toBeGreaterThan(NOW - 30 * 24 * HOUR)
+  expect(Number(fixture.google.requests.at(-1)!.query.get('startTime'))).toBeGreaterThan(NOW - 30 * 24 * HOUR)
 })
 
 test('what fails is told', async () => {

@@ -18,13 +18,13 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 beforeEach(() => {
   Object.assign(fixture.live, { instead: () => undefined, date: null })
-  fixture.live.asked.length = 0
-  fixture.sandbox.asked.length = 0
+  fixture.live.requests.length = 0
+  fixture.sandbox.requests.length = 0
 })
 
 const refresh = (queue = subscription, context = fixture.context) => fixture.paddle.refresh(queue, context)
 function answerOf(path: string, reply: VendorReply) {
-  fixture.live.instead = asked => (asked.path.startsWith(path) ? reply : undefined)
+  fixture.live.instead = request => (request.path.startsWith(path) ? reply : undefined)
 }
 
 const ANSWERS: [string, VendorReply, object][] = [
@@ -75,11 +75,11 @@ test('what our own request is blamed for is not unknown', async () => {
 test('the environment has its own account, and its own key', async () => {
   const context = { ...fixture.context, environment: 'sandbox' as const }
   expect(await refresh(subscription, context)).toEqual({ is: 'unknown' })
-  expect(fixture.sandbox.asked).toHaveLength(1)
+  expect(fixture.sandbox.requests).toHaveLength(1)
   const { subscribe, id } = paddleStory(fixture.sandbox)
   subscribe(START)
   expect(await refresh(id, context)).toMatchObject({ is: 'reports', environment: 'sandbox' })
-  expect(fixture.live.asked).toHaveLength(0)
+  expect(fixture.live.requests).toHaveLength(0)
   expect(await refresh()).toMatchObject({ is: 'reports', environment: 'production' })
 })
 
@@ -89,7 +89,7 @@ test.each([
   ['switched off', fixture => settingsWith({ api_key: fixture.live.apiKey }, false)],
 ] as [string, (fixture: PaddleFixture) => PaddleFixture['settings']][])('not connected, nobody is asked: %s', async (_, settings) => {
   expect(await refresh(subscription, { ...fixture.context, settings: settings(fixture) })).toEqual({ is: 'refused', why: 'not_connected' })
-  expect(fixture.live.asked).toEqual([])
+  expect(fixture.live.requests).toEqual([])
 })
 
 test('whether a key is of the account', async () => {
@@ -123,9 +123,9 @@ test('an answer that does not come ends with the signal, in the midst of paging 
   for (const place of PLACES) {
     answerOf(place, 'hang')
     const controller = new AbortController()
-    const asked = refresh(subscription, { ...fixture.context, signal: controller.signal })
+    const requested = refresh(subscription, { ...fixture.context, signal: controller.signal })
     setTimeout(() => controller.abort(new Error('enough')), 20)
-    await expect(asked).rejects.toThrow('enough')
+    await expect(requested).rejects.toThrow('enough')
   }
 })
 

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 beforeEach(() => {
   fixture.live.instead = () => undefined
-  fixture.live.asked.length = 0
+  fixture.live.requests.length = 0
 })
 
 type Data = { transaction_id: string; product_id: string; type: 'subscription' | 'non_recurring'; subscription_id?: string }
@@ -71,7 +71,7 @@ test.each<[string, () => Data]>([
   ['a subscription', () => plan({ subscription_id: 'sub_1' })],
 ])('malformed, unasked: %s', async (_, data) => {
   expect(await confirm(data())).toEqual({ is: 'unknown' })
-  expect(fixture.live.asked).toEqual([])
+  expect(fixture.live.requests).toEqual([])
 })
 
 test.each(['draft', 'ready', 'billed', 'past_due', 'canceled'])('a transaction that is %s is unknown', async status => {

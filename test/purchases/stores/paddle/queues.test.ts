@@ -29,7 +29,7 @@ test('all pages of every list, by the last id, wherever the address of the next 
   expect(periods).toHaveLength(41)
   expect(periods.at(-1)!.refund).toMatchObject({ amount: '0.03' })
   expect(report.isWhole).toBe(true)
-  expect(stage.fixture.live.asked).toHaveLength(1 + 41 + 2)
+  expect(stage.fixture.live.requests).toHaveLength(1 + 41 + 2)
 })
 
 test('paging is bounded: then the history is not whole', async () => {
@@ -38,7 +38,7 @@ test('paging is bounded: then the history is not whole', async () => {
   for (let renewals = 0; renewals < 101; renewals++) renew()
   stage.fixture.live.pageSize = 1
   expect((await known(id)).report.isWhole).toBe(false)
-  expect(stage.fixture.live.asked).toHaveLength(102)
+  expect(stage.fixture.live.requests).toHaveLength(102)
 })
 
 test('the lane of a transaction that belongs to a subscription asks for the subscription', async () => {
@@ -55,5 +55,5 @@ test.each([
   '',
 ])('a lane that Paddle cannot know is unknown, unasked: %j', async queue => {
   expect(await stage.fixture.paddle.refresh(queue, stage.fixture.context)).toEqual({ is: 'unknown' })
-  expect(stage.fixture.live.asked).toEqual([])
+  expect(stage.fixture.live.requests).toEqual([])
 })

@@ -41,7 +41,7 @@ test('a purchase: its transaction is the period, the subscription says whether i
     `/transactions?order_by=id[ASC]&subscription_id=${id}&per_page=30&include=address,discount`,
     `/adjustments?order_by=id[ASC]&subscription_id=${id}&per_page=50`,
   ])
-  for (const { headers } of stage.fixture.live.asked)
+  for (const { headers } of stage.fixture.live.requests)
     expect(headers).toMatchObject({ 'paddle-version': '1', authorization: `Bearer ${stage.fixture.live.apiKey}` })
 })
 

@@ -22,7 +22,7 @@ export function paddleStage() {
   beforeEach(() => {
     const { live } = fixture
     Object.assign(live, { pageSize: null, forbidden: [] })
-    live.asked.length = 0
+    live.requests.length = 0
     for (const kind of [live.subscriptions, live.transactions, live.adjustments]) kind.clear()
     setNow(START)
   })

@@ -15,7 +15,7 @@ beforeEach(() => {
   const { live } = fixture
   Object.assign(live, { events: [], instead: () => undefined, pageSize: null })
   live.subscriptions.clear()
-  live.asked.length = 0
+  live.requests.length = 0
 })
 
 const posted = (count: number): PaddlePush[] =>
@@ -54,7 +54,7 @@ test('ends with what is older, and asks no further', async () => {
   const pushes = posted(9)
   fixture.live.pageSize = 2
   expect((await swept(NOW - 2 * MINUTE)).ids).toEqual(pushes.slice(0, 3).map(({ id }) => id))
-  expect(fixture.live.asked).toHaveLength(3)
+  expect(fixture.live.requests).toHaveLength(3)
   expect(fixture.live.calls()[1]).toContain(`after=${pushes[1]!.id}`)
 })
 
@@ -62,9 +62,9 @@ test('only the events that are read are asked for, and taken', async () => {
   const [one] = posted(1)
   paddlePush(fixture.live, 'customer.updated', NOW, { id: 'ctm_1' })
   expect((await swept(0)).ids).toEqual([one!.id])
-  const asked = fixture.live.asked[0]!
-  expect(asked.query.get('event_type')?.split(',')).toContain('adjustment.updated')
-  expect(asked.query.get('per_page')).toBe('200')
+  const requested = fixture.live.requests[0]!
+  expect(requested.query.get('event_type')?.split(',')).toContain('adjustment.updated')
+  expect(requested.query.get('per_page')).toBe('200')
   // An API that does not know the filter.
   const data = fixture.live.events
   fixture.live.instead = () => ({ status: 200, body: { data, meta: { pagination: { has_more: false } } } })

@@ -56,7 +56,7 @@ const REQUESTS = ['subscriptions/sub_1', 'invoices', 'charges', 'disputes'] as c
 test.each(
   REQUESTS.flatMap(path => ANSWERS.map(([name, reply, answer]) => [path, name, reply, answer] as const)),
 )('%s: %s', async (path, _, reply, answer) => {
-  fixture.server.instead = asked => (asked.path === `/v1/${path}` ? reply : undefined)
+  fixture.server.instead = request => (request.path === `/v1/${path}` ? reply : undefined)
   expect(await refresh()).toEqual(answer)
 })
 
@@ -73,10 +73,10 @@ test('a subscription that Stripe does not know', async () => {
 })
 
 test('what is no id of Stripe is never asked for', async () => {
-  fixture.server.asked.length = 0
+  fixture.server.requests.length = 0
   for (const queue of ['', 'a/b', '../charges', 'sub_1?x=1', 'charge:', 'charge:a/b'])
     expect(await refresh(queue)).toEqual({ is: 'unknown' })
-  expect(fixture.server.asked).toEqual([])
+  expect(fixture.server.requests).toEqual([])
 })
 
 test.each([
@@ -113,8 +113,8 @@ test.each([
   fixture.clock.now = now
   let answers = 0
   const date = () => new Date(now + off + 1000 * answers++).toUTCString()
-  fixture.server.instead = asked => {
-    if (asked.path !== '/v1/subscriptions/sub_1') return undefined
+  fixture.server.instead = request => {
+    if (request.path !== '/v1/subscriptions/sub_1') return undefined
     const body = { ...fixture.server.subscriptions.get('sub_1')!, customer: 'cus_sub_1' }
     return { status: 200, body, headers: { date: date() } }
   }
@@ -127,11 +127,11 @@ const QUEUES: [string, string[]][] = [
   ['invoice:in_sub_1_1', ['invoices/in_sub_1_1']],
   ['sub_1:si_9', []],
 ]
-test.each(QUEUES)('the lane %s leads to its subscription', async (queue, asked) => {
-  fixture.server.asked.length = 0
+test.each(QUEUES)('the lane %s leads to its subscription', async (queue, requested) => {
+  fixture.server.requests.length = 0
   const [report] = reportsOf(await refresh(queue))
-  expect(report).toMatchObject({ lineage: 'sub_1', aliases: asked.length > 0 ? [queue] : [] })
-  expect(fixture.server.calls().slice(0, asked.length + 1)).toEqual([...asked, 'subscriptions/sub_1'])
+  expect(report).toMatchObject({ lineage: 'sub_1', aliases: requested.length > 0 ? [queue] : [] })
+  expect(fixture.server.calls().slice(0, requested.length + 1)).toEqual([...requested, 'subscriptions/sub_1'])
 })
 
 test('a payment for something else has no lineages; one that is gone is unknown', async () => {

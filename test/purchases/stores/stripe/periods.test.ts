@@ -43,7 +43,7 @@ test('a purchase: its invoice is the period, the subscription says whether it go
 test('the API version is pinned, and the SDK says nothing about us', async () => {
   story({ userId: 'user-1' }).subscribe(START)
   await known(START)
-  const { headers, query } = stage.fixture.server.asked[0]!
+  const { headers, query } = stage.fixture.server.requests[0]!
   expect(headers['stripe-version']).toBe('2026-10-28.endive')
   expect(headers['x-stripe-client-telemetry']).toBeUndefined()
   expect([...query.values()]).toEqual(['customer', 'default_payment_method'])

@@ -53,7 +53,7 @@ test('only of the mode of the key, and only since the given time', async () => {
 
 test('never asked for more than Stripe can tell, nor for more types than it takes', async () => {
   await sweep(0)
-  for (const { query } of stage.fixture.server.asked) {
+  for (const { query } of stage.fixture.server.requests) {
     expect(Number(query.get('created[gte]'))).toBe((stage.fixture.clock.now - 30 * DAY_MS) / 1000)
     expect([...query.keys()].filter(name => name.startsWith('types[')).length).toBeLessThanOrEqual(20)
   }
@@ -63,7 +63,7 @@ test('what fails is told, and ends the sweep', async () => {
   stripeStory(stage.fixture.server).subscribe(START)
   stage.fixture.server.pageSize = 1
   stage.fixture.server.instead = () =>
-    stage.fixture.server.asked.length > 1 ? { status: 429, headers: { 'retry-after': '30' } } : undefined
+    stage.fixture.server.requests.length > 1 ? { status: 429, headers: { 'retry-after': '30' } } : undefined
   const pages = await sweep()
   expect(pages).toMatchObject([{ is: 'swept' }, { is: 'later', why: 'http_429', afterMs: 30_000 }])
 })
@@ -72,7 +72,7 @@ test('who needs no more pages asks for none', async () => {
   stripeStory(stage.fixture.server).subscribe(START)
   stage.fixture.server.pageSize = 1
   for await (const page of stage.fixture.store.recentEvents(START, stage.fixture.context)) if (page.is === 'swept') break
-  expect(stage.fixture.server.asked).toHaveLength(1)
+  expect(stage.fixture.server.requests).toHaveLength(1)
 })
 
 const backfill = (sinceMs: number | null = null) => all<FoundQueues>(stage.fixture.store.allSubscriptions(sinceMs, stage.fixture.context))
@@ -87,11 +87,11 @@ test('all subscriptions that were ever paid, page by page, ended ones too', asyn
   ended.subscribe(START)
   ended.end(START + 1000)
   stage.fixture.server.pageSize = 3
-  stage.fixture.server.asked.length = 0
+  stage.fixture.server.requests.length = 0
   const pages = await backfill()
   expect(pages).toHaveLength(3)
   expect(queuesOf(pages).sort()).toEqual(['sub_0', 'sub_1', 'sub_2', 'sub_3', 'sub_4', 'sub_ended'])
-  expect(stage.fixture.server.asked[0]!.query.get('status')).toBe('all')
+  expect(stage.fixture.server.requests[0]!.query.get('status')).toBe('all')
   expect(queuesOf(await backfill(START + 3000))).toEqual(['sub_4', 'sub_3'])
 })
 
