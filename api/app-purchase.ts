@@ -36,7 +36,7 @@ export function purchasedAt(purchased: number | undefined, now: number): string 
   return wholeSeconds(purchased === undefined || purchased * 1000 > nowMs + MAX_AHEAD_MS ? nowMs : purchased * 1000)
 }
 
-/** What the store says of a claim. Holds no turn while the store is asked. */
+/** What the store says of a claim. Holds no turn during a fetch from the store. */
 export async function evidenceOfApp(
   { owner, environmentKind, deps, inTurn }: AppClaimant,
   claim: AnyClaim,

@@ -12,7 +12,7 @@ import type { Sweeps } from '../workflows/stores/sweep/sweep.ts'
 import { periodic } from './periodic.ts'
 
 const PERIOD_MS = 15_000
-/** Each holds a connection while it asks a store. */
+/** Each holds a connection during its fetch from a store. */
 const AT_ONCE = 2
 /** More than other processes can be at. */
 const DUE_READ = 200
@@ -20,7 +20,7 @@ const DUE_READ = 200
 export type StoreSweepsOptions = { pool: Pool; secrets: Secrets; sweeps: Sweeps; log: Logger; periodMs?: number; at?: AtCrashPoint }
 
 /**
- * Asks the stores hourly for what no push has brought. Every process looks for sweeps that are due, and one session of the database at a time has
+ * Fetches from the stores hourly what no push has brought. Every process looks for sweeps that are due, and one session of the database at a time has
  * a sweep: when a process ends, however it ends, another one repeats the sweep.
  */
 export function startStoreSweeps({ pool, secrets, sweeps, log, periodMs = PERIOD_MS, at = NOWHERE }: StoreSweepsOptions) {

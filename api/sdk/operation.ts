@@ -17,7 +17,7 @@ export type SdkPlatform = 'iOS' | 'Android'
 /**
  * A request on a user, who exists and acts in its environment. `reported`: what the request tells of the app; `trigger`: what the SDK asks for.
  * `checkedReceipts`: of this process.
- * The handler takes a turn for each group of statements, so that none is held while a store is asked.
+ * The handler takes a turn for each group of statements, so that none is held during a fetch from a store.
  */
 export type SdkCaller = {
   owner: KeyOwner

@@ -34,7 +34,7 @@ export const notificationTable = (rows: ShownNotification[]): string[] =>
 const lineageQueues = ({ project }: OpenProject, { kind, platform }: NamedLineage, names: string[], pool: OpenProject['pool']) =>
   findQueues(pool, { project, platform: CONFIGURATION_OF_STORE[platform], environment: kind }, names)
 
-/** The lanes of a name of which no lineage is recorded yet: nothing of it could be read. */
+/** The queues of a name of which no lineage is recorded yet: nothing of it could be read. */
 async function bareQueues({ pool, project }: OpenProject, kind: EnvironmentKind | null, name: string): Promise<number[]> {
   const queues: number[] = []
   for (const platform of STORE_PLATFORMS) queues.push(...(await findQueues(pool, { project, platform, environment: kind }, [name])))
@@ -43,7 +43,7 @@ async function bareQueues({ pool, project }: OpenProject, kind: EnvironmentKind 
 
 const unknown = (project: number, given: string) => new CliError(`project ${project} has no lineage ${given}`)
 
-/** The lanes of the lineages that a row number or a name of the store's means. Throws when there are none. */
+/** The queues of the lineages that a row number or a name of the store's means. Throws when there are none. */
 export async function queuesOfGiven(open: OpenProject, kind: EnvironmentKind | null, given: string): Promise<number[]> {
   const { pool, project } = open
   const lineages = await findNamedLineages(pool, project, kind, given)

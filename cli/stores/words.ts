@@ -22,7 +22,7 @@ export const LINEAGE_ARGUMENT = { name: 'LINEAGE', says: 'its row number or the 
 export const pushAddress = ({ publicUrl }: Pick<Config, 'publicUrl'>, platform: StorePlatform, project: number): string =>
   `${publicUrl ?? 'PUBLIC_URL'}/stores/${platform}/${project}`
 
-/** Whether the store can be asked, in the words of a table. */
+/** Whether purchases can be fetched from the store, in the words of a table. */
 export function connectionOf(platform: StorePlatform, store: OpenStore | null, environment: EnvironmentKind): string {
   if (store === null) return 'not set up'
   if (!store.enabled) return 'switched off'

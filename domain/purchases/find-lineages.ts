@@ -33,7 +33,7 @@ export async function findNamedLineages(db: Db, project: number, kind: Environme
   return rows
 }
 
-/** Everything that is recorded of a lineage. `names`: its own, its aliases and those of its lanes. `statements`: how many of each kind. */
+/** Everything that is recorded of a lineage. `names`: its own, its aliases and those of its queues. `statements`: how many of each kind. */
 export type LineageRecord = {
   aliases: string[]
   names: string[]
@@ -61,7 +61,7 @@ export async function readLineage(tx: Tx, { id, name }: Pick<NamedLineage, 'id' 
   }
 }
 
-/** The lineage of a transaction, an order, a token or a subscription, where its store has told of all of it. Null: it must be asked. */
+/** The lineage of a transaction, an order, a token or a subscription, where its store has reported all of it. Null: a fetch from the store is necessary. */
 export async function knownLineage(
   db: Db,
   environment: Environment,

@@ -34,10 +34,10 @@ async function accountOf(tx: Tx, environment: Environment, { platform, reports }
 }
 
 /**
- * Records what stores said, whoever asked or was told: notifications, refreshes, sweeps. Locks lineages, then users; writes statements, purchases,
+ * Records what stores reported, by whatever way: notifications, refreshes, sweeps. Locks lineages, then users; writes statements, purchases,
  * owners, and everything that is derived from them; appends the due events as its last statement, so call it last in a transaction, and repeat the
  * transaction after `isReportConflict`. A lineage without owner is given to the account that the app named to the store, if there is one, or to
- * `attachTo`, who must exist. Only a new purchase of another account moves a lineage from one user to another (`passToBuyer`). Statements that are known already change nothing. `isConnected`: the store can be asked.
+ * `attachTo`, who must exist. Only a new purchase of another account moves a lineage from one user to another (`passToBuyer`). Statements that are known already change nothing. `isConnected`: purchases can be fetched from the store.
  * `beforeEmitting`: what else belongs to the transaction, between the purchases and what follows from them; an error undoes it all.
  */
 export async function recordReports(

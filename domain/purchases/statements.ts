@@ -73,8 +73,8 @@ export async function insertStatements(
 }
 
 /**
- * Deletes repeated answers of the store about a transaction, between the first and the last of equal content: a lineage is asked about all of its
- * periods several times a period. The result is the same in whatever order they were inserted.
+ * Deletes repeated answers of the store about a transaction, between the first and the last of equal content: all periods of a lineage are fetched
+ * several times a period. The result is the same in whatever order they were inserted.
  */
 export async function pruneAnswers(tx: Tx, lineage: number): Promise<void> {
   await tx.query({

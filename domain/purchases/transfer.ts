@@ -25,7 +25,7 @@ export async function transferLineage(tx: Tx, environment: Environment, lineage:
   return former
 }
 
-/** Whether the store of a lineage could be asked when it was recorded last. */
+/** Whether the store of the lineage was connected when the lineage was recorded last. */
 async function isConnectedLineage(tx: Tx, lineage: number): Promise<boolean> {
   const { rowCount } = await tx.query('select 1 from lineages where id = $1 and is_connected', [lineage])
   return rowCount === 1

@@ -15,7 +15,7 @@ export type UnverifiedPurchases = 'none' | 'secret' | 'all'
 /** A transaction of the App Store that only its signature identifies. */
 export type SignedClaim = { platform: 'app_store'; signedTransaction: string }
 
-/** A transaction that a receipt names. It proves nothing by itself: all purchases of the customer whose transaction it is are asked about. */
+/** A transaction that a receipt names. It proves nothing by itself: all purchases of the customer whose transaction it is are fetched. */
 export type CustomerClaim = { platform: 'app_store'; customerTransaction: string }
 
 export type AnyClaim = StoreClaim | SignedClaim | CustomerClaim
@@ -23,7 +23,7 @@ export type AnyClaim = StoreClaim | SignedClaim | CustomerClaim
 /** What the store says of a claim: everything that it knows of the lineage. `lineage` and `subject` name the claimed transaction in the reports. */
 export type Confirmation = { environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
 
-/** The result of asking a store. `isRefused`: it does not accept the credentials of the project. */
+/** The result of a fetch from a store. `isRefused`: it does not accept the credentials of the project. */
 export type VerificationResult = ({ is: 'confirmed' } & Confirmation) | { is: 'unknown' } | { is: 'no_answer'; isRefused?: true }
 
 /** `config` null: nothing is stored for the store. */
@@ -36,14 +36,14 @@ type Inquiry = {
   signal: AbortSignal
 }
 
-/** Asks one store about a purchase. Throws when the store fails or does not answer. */
+/** Fetches a purchase from one store. Throws when the store fails or does not answer. */
 type Verify = (inquiry: Inquiry) => Promise<VerificationResult>
 export type Verifiers = Record<Store, Verify>
 
 /**
  * What supports a claim. accepted: no store is connected, and the configuration accepts unconfirmed purchases. unconfirmed: it does not.
  * no_answer: the store failed or was too slow. other_environment: the store confirms a purchase of the other environment (App Review buys in the
- * sandbox); `givesAccess`: the project grants access for it. `isConnected`: the store can be asked.
+ * sandbox); `givesAccess`: the project grants access for it. `isConnected`: purchases can be fetched from the store.
  */
 export type Evidence =
   | ({ is: 'confirmed'; isConnected: boolean } & Confirmation)
@@ -54,7 +54,7 @@ export type Evidence =
 
 const TIMEOUT_MS = 10_000
 
-/** How long a claim waits for its store, whatever it asks. */
+/** How long a claim waits for its store, whatever is fetched. */
 export const verificationTime = (): AbortSignal => timeLimit(TIMEOUT_MS).signal
 
 /** Who claims: by which key, and in which environment the user is. */
@@ -66,7 +66,7 @@ export type VerificationDeps = { verifiers: Verifiers; secrets: Secrets; unverif
 export const configOfStore = (db: Db, project: number, { platform }: { platform: Store }): Promise<StoreConfig | null> =>
   findStoreConfig(db, project, CONFIGURATION_OF_STORE[platform])
 
-/** What a store is asked about. */
+/** What is fetched from a store. */
 export const claimToVerify = (input: PurchaseInput): StoreClaim | SignedClaim => {
   const claim = storeClaim(input)
   return claim ?? { platform: 'app_store', signedTransaction: input.app_store_data!.signed_transaction! }
@@ -76,7 +76,7 @@ const isWordEnough = (policy: UnverifiedPurchases, { key, environment }: Claiman
   policy === 'all' || (policy === 'secret' && (key === 'secret' || environment === 'sandbox'))
 
 /**
- * Asks the store, if the project has connected it; a signature is verified in any case. Call it outside of a transaction: it waits for the store. It
+ * Fetches from the store, if the project has connected it; a signature is verified in any case. Call it outside of a transaction: it waits for the store. It
  * does not throw for a failure of the store.
  */
 export async function gatherEvidence(

@@ -128,7 +128,7 @@ async function inOtherLineages(
 }
 
 /**
- * Records what stores said of one lineage: names, owner, statements, and the purchases that follow from all statements together. The lineages and
+ * Records what stores reported of one lineage: names, owner, statements, and the purchases that follow from all statements together. The lineages and
  * the users concerned are locked. Nothing is derived yet and no event told: `refold` of the owner does that.
  */
 export async function writeReports(tx: Tx, environment: Environment, group: LockedReports, writing: Writing): Promise<RecordedLineage> {

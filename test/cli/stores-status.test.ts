@@ -72,7 +72,7 @@ test('alerts say what to do; what Google has not been told and lineages without 
   at.google.instead = () => ({ status: 401, body: {} })
   const story = playStory(at.google, { token: 'token-1' })
   await at.pushGoogle(story.subscribe(Date.now() - DAY).body)
-  const out = await until('the failing lane', async () => {
+  const out = await until('the failing queue', async () => {
     const output = (await status()).out
     return output.includes('http_401') ? output : undefined
   })
@@ -115,7 +115,7 @@ test('a lineage is shown by its number and by its name, with everything that is 
   expect(await status('--lineage', '0')).toMatchObject({ code: 1, notes: expect.stringContaining('has no lineage 0') })
 })
 
-test('what could not be read yet is shown by the name of its lane', async () => {
+test('what could not be read yet is shown by the name of its queue', async () => {
   const { at } = commands
   await at.connectGoogle()
   at.google.instead = () => ({ status: 500 })

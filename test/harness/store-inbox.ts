@@ -22,7 +22,7 @@ export const notification = (project: number, given: Partial<NewNotification> = 
   ...given,
 })
 
-/** The number of a lane, which exists from then on. */
+/** The number of a queue, which exists from then on. */
 export const queueNamed = async (pool: Pool, queue: QueueName): Promise<number> =>
   (await transaction(pool, tx => queuesNamed(tx, [queue])))[0]!
 
@@ -42,7 +42,7 @@ export type InboxRow = {
 export const inboxOf = async (pool: Pool, project: number): Promise<InboxRow[]> =>
   (await pool.query<InboxRow>('select * from store_inbox where project = $1 order by id', [project])).rows
 
-/** Jobs of lanes; `in` seconds until they are due, rounded. */
+/** Jobs of queues; `in` seconds until they are due, rounded. */
 export const queueJobs = async (pool: Pool, queue: number) =>
   (
     await pool.query<{ environment: number; fence: number; in: number; leased: boolean }>(

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { restBudget, type StoreBudget, takeRequest } from '../../domain/purchases/store-inbox/budget.ts'
 import type { Db } from '../../store/connect.ts'
 
-/** What the project may still ask of a store. `family`: a part of the store's API with a quota of its own. */
+/** What the project may still fetch from a store. `family`: a part of the store's API with a quota of its own. */
 export type Quota = {
   /** Waits for the turn of one request. Null: it may be sent; else in how many ms one may be granted: too long to wait for here. */
   take(family?: string): Promise<number | null>
@@ -10,10 +10,10 @@ export type Quota = {
   rest(afterMs: number | null, family?: string): Promise<void>
 }
 
-/** The store says that it was asked too often, and not for how long to wait. */
+/** The store says that there were too many requests, and not for how long to wait. */
 const REST_MS = 10_000
 
-/** How long a request may wait for its turn: a claim has a caller who waits, a lane can come back. */
+/** How long a request may wait for its turn: a claim has a caller who waits, a queue can come back. */
 const PATIENCE_MS = { claim: 5_000, refresh: 1_000 }
 
 /** A sweep that came back later would begin its pages anew. */
@@ -42,5 +42,5 @@ export const quotaOf = (
 /** The answer of a client that must not send its request yet. */
 export const overQuota = (afterMs: number) => ({ is: 'later', why: OVER_QUOTA, afterMs }) as const
 
-/** Why nothing was asked: the budget, not the store. */
+/** Why nothing was fetched: the budget, not the store. */
 export const OVER_QUOTA = 'quota'

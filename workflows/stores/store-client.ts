@@ -8,12 +8,12 @@ import type { Quota } from './quota.ts'
 
 export type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/purchases/store-inbox/notification.ts'
 
-/** A recorded notification, to be read in its lane. */
+/** A recorded notification, to be read in its queue. */
 export type RecordedNotification = { id: string; type: string; subtype: string | null; statedAt: number; body: Uint8Array }
 
 /**
- * What one notification says by itself. `environment` null: it does not tell. `refresh`: the store must be asked before the lineage is known.
- * `transactions`: those that the notification names and that the store must be asked about by name: they go into `FetchContext`. `promised`: what the answer of
+ * What one notification says by itself. `environment` null: it does not tell. `refresh`: a fetch from the store must come before the lineage is known.
+ * `transactions`: those that the notification names and that must be fetched from the store by name: they go into `FetchContext`. `promised`: what the answer of
  * the store must show; stores notify before their API knows it. ignored: a type or content that is of no interest.
  */
 export type NotificationRead =
@@ -45,7 +45,7 @@ export type SweptNotification = { notification: SignedNotification; body: Uint8A
 export type Swept = { is: 'swept'; notifications: SweptNotification[] } | NoAnswer
 
 /**
- * `transactions`: named by the notifications of the lane (see `NotificationRead`). `quota`: asked before each request; absent: requests are not
+ * `transactions`: named by the notifications of the queue (see `NotificationRead`). `quota`: taken from before each request; absent: requests are not
  * counted.
  */
 export type FetchContext = {
@@ -74,14 +74,14 @@ export type PermissionCheck = { permission: string } & ({ is: 'granted' } | { is
 
 /** One store. All methods throw only for a defect or when `signal` aborts. */
 export type StoreClient = {
-  /** Verifies who sent the notification, before anything is stored. Asks no store about purchases. */
+  /** Verifies who sent the notification, before anything is stored. Fetches nothing from a store. */
   admit(arrival: Arrival, settings: StoreSettings): Promise<Gate>
   /** Verifies and decodes what is inside. Throws an error whose message names no secret when the content cannot be understood. */
   read(notification: RecordedNotification, settings: StoreSettings): Promise<NotificationRead>
-  /** Asks for everything that the store knows of the lineages of a lane. */
+  /** Fetches everything that the store knows of the lineages of a queue. */
   refresh(queue: string, context: FetchContext): Promise<StoreAnswer>
-  /** Asks about a claimed purchase. */
+  /** Fetches a claimed purchase. */
   confirm(claim: ClaimToConfirm, context: FetchContext): Promise<ClaimAnswer>
-  /** Asks for nothing that exists, to see which permissions the credentials have. */
+  /** Requests what does not exist: the refusal shows which permissions the credentials have. */
   check?(context: FetchContext): Promise<PermissionCheck[]>
 }

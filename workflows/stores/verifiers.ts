@@ -30,7 +30,7 @@ function verified(answer: ClaimAnswer, question: number): Verified {
   }
 }
 
-/** Asks the stores about claimed purchases, within the part of their budgets that is kept for claims. */
+/** Fetches claimed purchases from the stores, within the part of their budgets that is kept for claims. */
 export function storeVerifiers(db: Db, clients: Record<StorePlatform, StoreClient>): Verifiers {
   const by =
     (store: StorePlatform): Verify =>

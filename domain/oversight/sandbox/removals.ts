@@ -40,7 +40,7 @@ const automationRuns = removal(
   ROWS,
 )
 
-/** With all that stores have said about them, so that the store is not asked about them again. */
+/** With all that stores have reported of them, so that nothing of them is fetched again. */
 const lineages: Removal = async (tx, environment) => {
   const { rows } = await tx.query<{ id: number; platform: Store; name: string; aliases: string[] }>(
     `select l.id, l.platform, l.lineage as name, array(select name from lineage_aliases where lineage = l.id) as aliases

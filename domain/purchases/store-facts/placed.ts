@@ -9,7 +9,7 @@ export type Placed = { at: number; period: number; statement: Tied<RenewalStatem
 
 /**
  * Each statement in the period that had begun last. One that names a period of the lineage does not count before that period begins, nor from the
- * begin of the first period of a later purchase token on: Google may be asked about an expired token that a new one has continued. Nor does one
+ * begin of the first period of a later purchase token on: an expired token may be fetched from Google that a new one has continued. Nor does one
  * count that names a token which another one had continued by then: Google tells the end of the former, and often late.
  */
 export function place(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): Placed[] {

@@ -59,7 +59,7 @@ from (select id from lineages where environment = $1 and platform = $2 and id > 
     when 'stripe' then subscription_id else coalesce(subscription_id, transaction_id) end as name from purchases where lineage = l.id) p on true
 group by l.id order by l.id`
 
-/** The next lineages of an environment, and the names of their lanes. `last` null: there are no more. */
+/** The next lineages of an environment, and the names of their queues. `last` null: there are no more. */
 export async function queuesOfLineages(
   db: Db,
   { platform, environment }: StoreEnvironment,
@@ -89,13 +89,13 @@ const CHECK = `
 /** The part of the budget that backfills use: pushes and checks that come meanwhile must not wait for them. */
 const SHARE = 1 / 4
 
-/** Seconds between two lanes of a backfill. */
+/** Seconds between two queues of a backfill. */
 export const secondsOfAQueue = ({ platform, kind }: Pick<StoreEnvironment, 'platform' | 'kind'>): number =>
   1 / (requestsPerSecond(platform, kind) * SHARE)
 
 /**
- * Makes lanes due as checks: the store is asked about each, one after the other at a part of its budget. `afterSeconds`: when the first of them is
- * due. `isForBoth`: the lanes tell no environment.
+ * Makes queues due as checks: each is fetched from the store, one after the other at a part of its budget. `afterSeconds`: when the first of them is
+ * due. `isForBoth`: the queues tell no environment.
  */
 export async function checkQueues(
   tx: Tx,

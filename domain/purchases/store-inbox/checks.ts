@@ -18,7 +18,7 @@ export type Promised = 'period' | 'auto_renew'
 /** A promise that the answers of the store do not show yet. `at`: store time of the notification; `since`: when it was missed first; ms. */
 export type Expectation = { promised: Promised; at: number; since: number }
 
-/** A store that notifies before it can answer is asked again after 2 s, 10 s, 1 and 10 minutes. Each time counts from the first answer. */
+/** A store may notify before it can answer: the fetch is repeated after 2 s, 10 s, 1 and 10 minutes. Each time counts from the first answer. */
 const EXPECTED_AFTER = [2 * SECOND, 12 * SECOND, 72 * SECOND, 672 * SECOND]
 
 /**
@@ -34,7 +34,7 @@ export type LastPeriod = {
   retrySince: number | null
 }
 
-/** A part of a day that is the same for a lane each time, so that the lanes of a store do not all ask it at the same hour. 0 … 1. */
+/** A part of a day that is the same for a queue each time, so that the queues of a store do not all fetch at the same hour. 0 … 1. */
 const partOf = (queue: number): number => createHash('sha256').update(String(queue)).digest().readUInt32BE(0) / 2 ** 32
 
 /** The first planned check after the end of a period that comes after `fetchedAt`; null: none is left. */
@@ -48,10 +48,10 @@ function checkAfterEnd(endsAt: number, fetchedAt: number | null, followedFor: nu
 }
 
 /**
- * When the store is to be asked about a lineage though no notification came, in ms; null: not any more. Once in the last day before the end. After
+ * When a lineage is to be fetched from the store though no notification came, in ms; null: never again. Once in the last day before the end. After
  * it while auto-renew is on: ten minutes, 1, 6 and 23 h, then daily, until a later period or its refusal is known; an answer that repeats what was
  * known before the end does not count, because stores book renewals late. With auto-renew off, or in a pause, until the first statement
- * made after the end. In billing retry every 12 h of 60 days. `fetchedAt`: when the store was asked last.
+ * made after the end. In billing retry every 12 h of 60 days. `fetchedAt`: when it was fetched last.
  */
 export function nextCheckOf(
   { id, platform }: { id: number; platform: StorePlatform },
@@ -81,6 +81,6 @@ export function isShown({ promised, at }: Expectation, { beginsAt, endsAt, autoR
   return promised === 'auto_renew' ? autoRenewing : endsAt > at + DAY || beginsAt > at - DAY
 }
 
-/** When the store is asked again for what it promised, in ms; null: it was asked often enough, and the planned checks follow. */
+/** When to fetch again what the store promised, in ms; null: it was fetched often enough, and the planned checks follow. */
 export const nextExpected = ({ since }: Expectation, now: number): number | null =>
   EXPECTED_AFTER.map(wait => since + wait).find(at => at > now) ?? null

@@ -8,7 +8,7 @@ import { PURCHASE_COLUMNS, type PurchaseRow } from '../subscriptions/purchase.ts
 import { type LastPeriod, nextCheckOf } from './checks.ts'
 import { queuesNamed, STORE_QUEUE_DUE } from './queues.ts'
 
-/** The name of the lane of a purchase, as the notifications of its store name it; null: no notification does. */
+/** The name of the queue of a purchase, as the notifications of its store name it; null: no notification does. */
 export function queueNameOf(purchase: PurchaseRow): string | null {
   switch (purchase.platform) {
     case 'app_store':
@@ -35,9 +35,9 @@ const LAST = `select ${PURCHASE_COLUMNS} from purchases p join lineages l on l.i
   where p.lineage = $1 and p.is_subscription and l.is_connected and p.expires_at is not null and ${QUEUE_NAME_OF} = $2
   order by p.expires_at desc, p.purchased_at, p.id limit 1`
 
-/** The last period of a lineage in a lane; null: there is no subscription in it, or its store cannot be asked. */
+/** The last period of a lineage in a queue; null: there is no subscription in it, or nothing can be fetched from its store. */
 export async function lastPeriodIn(tx: Tx, lineage: number, queue: string): Promise<LastPeriod | null> {
-  const last = (await tx.query<PurchaseRow>({ name: 'last-period-in-lane', text: LAST, values: [lineage, queue] })).rows[0]
+  const last = (await tx.query<PurchaseRow>({ name: 'last-period-in-queue', text: LAST, values: [lineage, queue] })).rows[0]
   if (!last) return null
   const endsAt = Date.parse(last.expires_at!)
   // Without auto-renewal the store has given up charging.
@@ -71,7 +71,7 @@ const FOLLOW = `
     ifExists: 'advance',
   })}`
 
-/** From a claim on, the store is asked about the lineage without a notification, too. */
+/** From a claim on, the lineage is fetched from the store without a notification, too. */
 export async function followLineage(tx: Tx, environment: Environment, lineage: number): Promise<void> {
   const last = await lastPurchaseOf(tx, lineage)
   const name = last ? queueNameOf(last) : null

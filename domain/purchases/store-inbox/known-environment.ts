@@ -5,7 +5,7 @@ import type { QueueName } from './queues.ts'
 
 const STORES = Object.entries(CONFIGURATION_OF_STORE)
 
-/** The environment in which a lineage of the lane's name is recorded; null: in none. Names of Google and of Stripe are unique over both. */
+/** The environment in which a lineage of the queue's name is recorded; null: in none. Names of Google and of Stripe are unique over both. */
 export async function knownEnvironment(db: Db, { project, platform, name, environment }: QueueName): Promise<EnvironmentKind | null> {
   const store = STORES.find(([, configuration]) => configuration === platform)![0]
   const { rows } = await db.query<{ kind: EnvironmentKind }>({

@@ -33,7 +33,7 @@ export type Gate =
   | { is: 'foreign'; reason: string }
   | { is: 'unavailable'; reason: string }
 
-/** Verifies who sent a notification, before anything is stored. Asks no store about purchases. */
+/** Verifies who sent a notification, before anything is stored. Fetches nothing from a store. */
 export type Admit = (arrival: Arrival, settings: StoreSettings) => Promise<Gate>
 
 export type NotificationSource = 'push' | 'sweep' | 'import'

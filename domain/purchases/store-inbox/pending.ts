@@ -25,8 +25,8 @@ const TAKE_ALONE = `
   order by next_attempt_at, id limit 1`
 
 /**
- * The rows of a lane's turn, by store time, at most `limit`; when no others are left, one row that could not be read or applied before, alone.
- * The caller has claimed the job of the lane: nobody else changes its pending rows.
+ * The rows of a queue's turn, by store time, at most `limit`; when no others are left, one row that could not be read or applied before, alone.
+ * The caller has claimed the job of the queue: nobody else changes its pending rows.
  */
 export async function takePending(db: Db, queue: number, limit: number): Promise<PendingRow[]> {
   const { rows } = await db.query<PendingRow>({ name: 'take-pending-notifications', text: TAKE, values: [queue, limit] })
@@ -72,7 +72,7 @@ async function failRow(tx: Tx, { id, reason, isFinal = false }: FailedRow): Prom
   return rows[0]?.state ?? 'pending'
 }
 
-/** Sets aside every pending row of a lane: the store has answered nothing for too long. Returns them. */
+/** Sets aside every pending row of a queue: the store has answered nothing for too long. Returns them. */
 export async function setAsidePending(tx: Tx, queue: number, reason: string): Promise<FailedRow[]> {
   const { rows } = await tx.query<{ id: number }>({
     name: 'set-aside-notifications',

@@ -14,7 +14,7 @@ const pushMissing = (of: Pick<StoreAlert, 'project' | 'platform' | 'environment'
   about: '',
 })
 
-// A push about the same lineage makes the store be asked about all of it, under whatever id it came.
+// A push about the same lineage causes a fetch of all of it, under whatever id the push came.
 const UNPUSHED = `
   select 1 from unnest($3::text[], $4::bigint[]) n(lane, stated_at) where not exists (
     select from store_lanes l join store_inbox i on i.lane = l.id

@@ -5,10 +5,13 @@ import type { Environment, EnvironmentKind } from '../../kernel/environment.ts'
 import type { StorePlatform } from '../stores/config.ts'
 import type { Expectation } from './checks.ts'
 
-/** Kind of the jobs of lanes; a job's id is the lane's number. The jobs stand under the production environment of the project. */
+// A refresh queue has what is to be read about one name of a store, mostly a lineage: notifications one after the other, and planned checks. Its row
+// is in `store_lanes`; the notifications name the row in `store_inbox.lane`.
+
+/** Kind of the jobs of queues; the id of a job is the number of its queue. The jobs stand under the production environment of the project. */
 export const STORE_QUEUE_DUE = 'store_lane'
 
-/** `environment` null: notifications do not tell it, and the lane serves both (Google). */
+/** `environment` null: notifications do not tell it, and the queue serves both (Google). */
 export type QueueName = { project: number; platform: StorePlatform; name: string; environment: EnvironmentKind | null }
 
 const keyOf = ({ project, platform, name, environment }: QueueName) => JSON.stringify([project, platform, environment, name])
@@ -18,7 +21,7 @@ const NAMED = `
   from unnest($1::int[], $2::text[], $3::text[], $4::text[]) with ordinality i(project, platform, name, kind, n)
   left join environments e on e.project = i.project and e.kind = i.kind`
 
-// The lock keeps an erasure from deleting a lane that gets a notification now.
+// The lock keeps an erasure from deleting a queue that gets a notification now.
 const FIND = `
   with named as materialized (${NAMED})
   select n.n::int, l.id from named n join store_lanes l
@@ -37,26 +40,26 @@ const columnsOf = (queues: QueueName[]) => [
   queues.map(queue => queue.environment),
 ]
 
-/** The numbers of lanes, in order; a lane that does not exist is created. */
+/** The numbers of queues, in order; a queue that does not exist is created. */
 export async function queuesNamed(tx: Tx, wanted: readonly QueueName[]): Promise<number[]> {
   const found = new Map<string, number>()
   let missing = [...new Map(wanted.map(queue => [keyOf(queue), queue])).values()]
-  // An erasure may delete a lane between the statements.
+  // An erasure may delete a queue between the statements.
   while (missing.length > 0) {
-    const { rows } = await tx.query<{ n: number; id: number }>({ name: 'find-store-lanes', text: FIND, values: columnsOf(missing) })
+    const { rows } = await tx.query<{ n: number; id: number }>({ name: 'find-store-queues', text: FIND, values: columnsOf(missing) })
     for (const { n, id } of rows) found.set(keyOf(missing[n - 1]!), id)
     missing = missing.filter(queue => !found.has(keyOf(queue)))
-    if (missing.length > 0) await tx.query({ name: 'insert-store-lanes', text: INSERT, values: columnsOf(missing) })
+    if (missing.length > 0) await tx.query({ name: 'insert-store-queues', text: INSERT, values: columnsOf(missing) })
   }
   return wanted.map(queue => found.get(keyOf(queue))!)
 }
 
-/** In SQL: when a lane has something to do next; null: never, and it needs no job. */
+/** In SQL: when a queue has something to do next; null: never, and it needs no job. */
 export const nextTurnOfQueue = (l: string): string =>
   `least(${l}.next_check_at, (select min(coalesce(i.next_attempt_at, i.received_at)) from store_inbox i where i.lane = ${l}.id and i.state = 'pending'))`
 
 /**
- * A lane as its turn begins. `attempts`: turns in a row that the store answered with a failure or not at all. Times in ms, `now` of the database.
+ * A queue as its turn begins. `attempts`: turns in a row that the store answered with a failure or not at all. Times in ms, `now` of the database.
  */
 export type RefreshQueue = QueueName & {
   id: number
@@ -72,10 +75,10 @@ export type RefreshQueue = QueueName & {
 
 const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
-/** The lane of a job; null: it has been erased. */
+/** The queue of a job; null: it has been erased. */
 export async function loadQueue(db: Db, id: number): Promise<RefreshQueue | null> {
   const { rows } = await db.query<RefreshQueue>({
-    name: 'load-store-lane',
+    name: 'load-store-queue',
     text: `select l.id, l.project, l.platform, l.name, e.kind as environment, p.id as production, l.attempts,
              ${ms('l.asked_at')} as "fetchedAt", ${ms('l.next_check_at')} as "nextCheckAt", ${ms('clock_timestamp()')} as now,
              case when l.promised is not null then jsonb_build_object('promised', l.promised, 'at', ${ms('l.promised_at')}, 'since', ${ms('l.missed_since')}) end
@@ -89,7 +92,7 @@ export async function loadQueue(db: Db, id: number): Promise<RefreshQueue | null
 }
 
 /**
- * How a turn of a lane ends. `nextCheckAt`: when the store is to be asked without a notification, in ms; null: never again. `isFetched`: the store
+ * How a turn of a queue ends. `nextCheckAt`: when a fetch is due without a notification, in ms; null: never again. `isFetched`: the store
  * has answered. `expectation`: what its answer does not show yet; it stays until a turn says null. `failure`: the store has not answered; the
  * next turn is after so many seconds, whatever is pending.
  */
@@ -117,14 +120,14 @@ const NEXT = `
   where l.id = $1
   returning case when $3::text is null then ${nextTurnOfQueue('l')} else clock_timestamp() + make_interval(secs => $4) end::text as next`
 
-/** Ends a turn, in a transaction that has locked the fence of the lane's job: the job is due again, or it ends where nothing is left to do. */
+/** Ends a turn, in a transaction that has locked the fence of the queue's job: the job is due again, or it ends where nothing is left to do. */
 export async function endQueueTurn(
   tx: Tx,
   { id }: Pick<ClaimedJob, 'id'>,
   { nextCheckAt, isFetched = false, expectation, failure }: QueueTurn,
 ): Promise<void> {
   const { rows } = await tx.query<{ next: string | null }>({
-    name: 'end-store-lane-turn',
+    name: 'end-store-queue-turn',
     text: NEXT,
     values: [
       ...[id, nextCheckAt, failure?.reason ?? null, failure?.afterSeconds ?? 0, isFetched],
@@ -132,20 +135,20 @@ export async function endQueueTurn(
     ],
   })
   const next = rows[0]?.next ?? null
-  if (next === null) await tx.query({ name: 'end-store-lane', text: END, values: [id] })
-  else await tx.query({ name: 'suspend-store-lane', text: SUSPEND, values: [id, next] })
+  if (next === null) await tx.query({ name: 'end-store-queue', text: END, values: [id] })
+  else await tx.query({ name: 'suspend-store-queue', text: SUSPEND, values: [id, next] })
 }
 
-/** Lets a lane wait without having done anything: the store must not be asked yet. In a transaction that has locked the fence. */
+/** Lets a queue wait without having done anything: a fetch from the store is not allowed yet. In a transaction that has locked the fence. */
 export async function parkQueue(tx: Tx, { id }: Pick<ClaimedJob, 'id'>, afterMs: number): Promise<void> {
-  await tx.query({ name: 'park-store-lane', text: PARK, values: [id, afterMs] })
+  await tx.query({ name: 'park-store-queue', text: PARK, values: [id, afterMs] })
 }
 
-/** In SQL: the store of the lineages of a lane, by the platform of the lane. */
+/** In SQL: the store of the lineages of a queue, by the platform of the queue. */
 export const STORE_OF_QUEUE = (platform: string): string =>
   `case ${platform} when 'apple' then 'app_store' when 'google' then 'play_store' else ${platform} end`
 
-/** The numbers of the lanes that have one of the names, with those that serve both environments. `environment` null: of both. */
+/** The numbers of the queues that have one of the names, with those that serve both environments. `environment` null: of both. */
 export async function findQueues(db: Db, { project, platform, environment }: Omit<QueueName, 'name'>, names: string[]): Promise<number[]> {
   const { rows } = await db.query<{ id: number }>(
     `select l.id from unnest($3::text[]) n(name) join store_lanes l on l.project = $1 and l.platform = $2 and md5(l.name) = md5(n.name)
@@ -169,7 +172,7 @@ const ERASE_ALERTS = `
   delete from store_alerts a using environments e join unnest($2::text[], $3::text[]) n(platform, name) on true
   where e.id = $1 and a.project = e.project and a.platform = n.platform and a.environment in (0, e.id) and a.about = n.name`
 
-/** Deletes the lanes of lineages, with their jobs, and with every notification and alert about them. */
+/** Deletes the queues of lineages, with their jobs, and with every notification and alert about them. */
 export async function eraseQueues(tx: Tx, environment: Environment, lineages: readonly LineageName[]): Promise<void> {
   if (lineages.length === 0) return
   const values = [environment, lineages.map(({ platform }) => platform), lineages.map(({ name }) => name)]
@@ -181,7 +184,7 @@ export async function eraseQueues(tx: Tx, environment: Environment, lineages: re
   await tx.query(ERASE_ALERTS, values)
 }
 
-/** The same for at most `limit` of the lanes that serve this environment alone. Returns how many. */
+/** The same for at most `limit` of the queues that serve this environment alone. Returns how many. */
 export async function eraseQueuesOf(tx: Tx, environment: Environment, limit: number): Promise<number> {
   const { rows } = await tx.query<{ id: number }>(
     `select l.id from environments e join store_lanes l on l.project = e.project and l.environment = e.id

@@ -32,7 +32,7 @@ with items as materialized (
     environment: 'e.id',
     dueAt: 'clock_timestamp()',
     from: `(select distinct lane, project from recorded) r join environments e on e.project = r.project and e.kind = 'production' order by lane`,
-    // The lane has had jobs before: what the executor of a former one still wants to record must not fit.
+    // The queue has had jobs before: what the executor of a former one still wants to record must not fit.
     isRecreated: true,
     ifExists: 'advance',
   })}
@@ -70,7 +70,7 @@ async function insert(tx: Tx, items: readonly NewNotification[]): Promise<Row[]>
 }
 
 /**
- * Records notifications, in one transaction: each with its lane, whose job is due now, and with the run that forwards it where the project wants
+ * Records notifications, in one transaction: each with its queue, whose job is due now, and with the run that forwards it where the project wants
  * that. A notification that is known already changes nothing. The result has one word for each, in order.
  */
 export const recordNotifications = (pool: Pool, items: readonly NewNotification[]): Promise<Recorded[]> =>

@@ -3,7 +3,7 @@ import { announceJobs } from '../../durable/jobs/job.ts'
 import { insertJobs } from '../../durable/jobs/sql.ts'
 import { STORE_QUEUE_DUE } from './queues.ts'
 
-/** Notifications of a project: by their row numbers, all that were set aside, or those of lanes. */
+/** Notifications of a project: by their row numbers, all that were set aside, or those of queues. */
 export type ReplaySelection = { is: 'ids'; ids: number[] } | { is: 'set_aside' } | { is: 'queues'; queues: number[] }
 
 // A row that is pending needs no replay, and one of no interest has nothing to be read.
@@ -45,7 +45,7 @@ const numbersOf = (selection: ReplaySelection): number[] | null => {
 }
 
 /**
- * Makes notifications that are done or set aside pending again, as if nothing had been tried yet, and their lanes due. What is recorded already is
+ * Makes notifications that are done or set aside pending again, as if nothing had been tried yet, and their queues due. What is recorded already is
  * found again when they are read: nothing is told twice. Gives their numbers.
  */
 export async function replayNotifications(tx: Tx, project: number, selection: ReplaySelection): Promise<number[]> {

@@ -5,7 +5,7 @@ import { STORE_OF_QUEUE } from './queues.ts'
 
 type InboxScope = { platform: StorePlatform; environment: EnvironmentKind | null }
 
-/** What a project's inbox has of one store and environment; null: notifications do not tell it, and the store has not been asked yet. */
+/** What a project's inbox has of one store and environment; null: notifications do not tell it, and nothing was fetched from the store yet. */
 export type InboxCounts = InboxScope & { lastPushAt: string | null; pending: number; oldestPendingAt: string | null; setAside: number }
 
 export async function inboxCounts(db: Db, project: number): Promise<InboxCounts[]> {
@@ -74,7 +74,7 @@ export async function openAcknowledgements(db: Db, project: number): Promise<Ope
 
 export type FailingQueue = InboxScope & { name: string; lineage: number | null; attempts: number; since: string; reason: string | null }
 
-/** Lanes whose store gave no answer, the longest failing first. */
+/** Queues whose store gave no answer, the longest failing first. */
 export async function failingQueues(db: Db, project: number, limit: number): Promise<FailingQueue[]> {
   const { rows } = await db.query<FailingQueue>(
     `select l.platform, e.kind as environment, l.name, l.attempts, l.failing_since as since, l.reason,
@@ -110,7 +110,7 @@ export async function setAsideNotifications(db: Db, project: number, limit: numb
   return rows
 }
 
-/** What came in lanes, the newest first. */
+/** What came in queues, the newest first. */
 export async function notificationsOfQueues(db: Db, queues: number[], limit: number): Promise<ShownNotification[]> {
   const { rows } = await db.query<ShownNotification>(`select ${SHOWN} where i.lane = any ($1::bigint[]) order by i.id desc limit $2`, [
     queues,

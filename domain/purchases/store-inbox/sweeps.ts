@@ -102,7 +102,7 @@ export async function endSweep(session: Db, id: number): Promise<void> {
   })
 }
 
-/** The same interval is asked for again later. `afterMs`: the store's own word on when. */
+/** The same interval is fetched again later. `afterMs`: the store's own word on when. */
 export async function failSweep(session: Db, id: number, why: string, afterMs: number | null): Promise<void> {
   await session.query({
     name: 'fail-store-sweep',

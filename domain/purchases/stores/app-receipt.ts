@@ -96,7 +96,7 @@ function transactionIn(bytes: Uint8Array): string | null {
 
 /**
  * The id of one transaction of the customer, from a receipt in base64. Null: it names none; undefined: it is no receipt. Nothing proves that the
- * receipt is genuine: the id is good for asking Apple, and for nothing else.
+ * receipt is genuine: the id may be used for a fetch from Apple, and for nothing else.
  */
 export function transactionOfReceipt(receipt: string): string | null | undefined {
   try {

@@ -113,7 +113,7 @@ export function storeKeys(environment: EnvironmentKind, value: StoreValue): Stor
 
 const NO_KEYS: StoreKeys = { apiKey: null, webhookSecret: null }
 
-/** What the configuration lacks before the store can be asked about purchases of the environment. */
+/** What the configuration lacks before purchases of the environment can be fetched from the store. */
 export function missingParts(platform: StorePlatform, environment: EnvironmentKind, value: StoreValue): string[] {
   const lacking = (names: string[]) => names.filter(name => value(name) === null)
   switch (platform) {
@@ -129,6 +129,6 @@ export function missingParts(platform: StorePlatform, environment: EnvironmentKi
   }
 }
 
-/** Whether the configuration is complete enough to ask the store about purchases of the environment. */
+/** Whether the configuration is complete enough to fetch purchases of the environment from the store. */
 export const isConnected = ({ platform, enabled }: StoreConfig, environment: EnvironmentKind, value: StoreValue): boolean =>
   enabled && missingParts(platform, environment, value).length === 0

@@ -3,7 +3,7 @@ import type { EnvironmentKind } from '../../kernel/environment.ts'
 import type { Secrets } from '../../projects/secrets.ts'
 import { findStoreConfig, isConnected, type StorePlatform, storeValue } from './config.ts'
 
-/** The configuration of a store with its secrets in clear. `isConnected`: the store can be asked about purchases of the environment. */
+/** The configuration of a store with its secrets in clear. `isConnected`: purchases of the environment can be fetched from the store. */
 export type OpenStore = {
   project: number
   enabled: boolean

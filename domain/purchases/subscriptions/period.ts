@@ -24,7 +24,7 @@ export type Period = {
   refundedAt: number | null
   /** Whether the end of the run was stated. Otherwise the end of a period alone does not tell whether a renewal follows. */
   endStated: boolean
-  /** Of a connected store: the time of its last statement about the lineage. Null: the store cannot be asked. */
+  /** Of a connected store: the time of its last statement about the lineage. Null: nothing can be fetched from the store. */
   statedUntil: number | null
 }
 

@@ -15,7 +15,7 @@ const isWhole = ({ is_connected, whole_until }: FoldedPurchase, at: number) => i
 
 /**
  * Until when the begin of a period waits; null: not at all. Periods that are not recorded yet may lie before it, and they decide which event it
- * is. A connected store is asked for them. Otherwise a period that was over when it was recorded is taken for a part of a history.
+ * is. From a connected store they are fetched. Otherwise a period that was over when it was recorded is taken for a part of a history.
  */
 function beginWaitsUntil({ purchase }: KnownPeriod, quietAt: number): number | null {
   if (!purchase || purchase.emitted.includes('begin')) return null
@@ -51,7 +51,7 @@ const isLongOver = (at: number, now: number) => at + JOIN_MS + QUIET_MS < now
 const isUnsettled = (last: Link<KnownPeriod>, next: Link<KnownPeriod> | undefined, isOldFailure: boolean): boolean =>
   last.period.purchase?.is_connected === true && (isOldFailure || (last.period.autoRenewing && next !== undefined))
 
-/** Whether an end of the connected lineage is long over and not told, and the store has not reported the lineage since: it must be asked first. */
+/** Whether an end of the connected lineage is long past and no event reports it, and the store has not reported the lineage since: a fetch must come first. */
 export const hasUnheardEnd = (links: Link<KnownPeriod>[], now: number): boolean =>
   timedEventsOf(links).some(
     ({ slug, period: { purchase }, due, at }) =>

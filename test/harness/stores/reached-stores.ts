@@ -41,7 +41,7 @@ export async function startStores(options: Partial<TestApiOptions> = {}) {
       paddleSandbox: paddleSandbox.url,
     },
   }
-  // A question that a test holds must not cost the lane its lease on a busy machine.
+  // A question that a test holds must not cost the queue its lease on a busy machine.
   const api = await startApi({ worker: true, leaseMs: 30_000, reachStores, ...options })
   await api.pool.query(FULL_BUDGETS)
   return new ReachedStores(api, reachStores, { chain, apple, adServices, google, stripe, paddle, paddleSandbox })
@@ -177,7 +177,7 @@ export class ReachedStores {
     return response.status
   }
 
-  /** Makes everything due that waits: lanes, rows that failed, runs that sleep or wait for an attempt. */
+  /** Makes everything due that waits: queues, rows that failed, runs that sleep or wait for an attempt. */
   async hurry(): Promise<void> {
     const { pool } = this.api
     await pool.query(`update store_inbox set next_attempt_at = clock_timestamp() where project = $1 and next_attempt_at is not null`, [
@@ -259,13 +259,13 @@ export class ReachedStores {
     return { id, account: id.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') }
   }
 
-  /** No notification is pending and no lane is due. */
+  /** No notification is pending and no queue is due. */
   settled(ms?: number): Promise<true> {
     const isSettled = async () => {
       const { rows } = await this.api.pool.query<{ is_settled: boolean }>(SETTLED, [this.project.id])
       return rows[0]!.is_settled || undefined
     }
-    return until('the lanes are settled', isSettled, ms)
+    return until('the queues are settled', isSettled, ms)
   }
 
   async stop(): Promise<void> {

@@ -38,7 +38,7 @@ async function granted(budget: StoreBudget, purpose: 'claim' | 'refresh', tries:
   return 1 + words.filter(word => word.is === 'granted').length
 }
 
-test('lanes take three quarters of a full bucket, over all processes, and claims the rest', async () => {
+test('queues take three quarters of a full bucket, over all processes, and claims the rest', async () => {
   expect(await granted(apple(), 'refresh', 60)).toBe(30)
   const words = await Promise.all(Array.from({ length: 15 }, () => takeRequest(database.pool, apple(), 'claim')))
   expect(words.filter(word => word.is === 'granted')).toHaveLength(10)

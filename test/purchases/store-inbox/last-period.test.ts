@@ -14,7 +14,7 @@ afterAll(() => api.stop())
 const DAY_MS = 86_400_000
 const at = (day: number) => Date.parse('2026-03-01T00:00:00Z') + day * DAY_MS
 
-/** Three periods of a lineage; the last one to begin ends before the second one, and the first one is of another lane. */
+/** Three periods of a lineage; the last one to begin ends before the second one, and the first one is of another queue. */
 const PERIODS = [
   { from: 0, to: 9, name: 'former' },
   { from: 1, to: 5, name: 'lane' },
@@ -30,14 +30,14 @@ const NAMED = [
   { platform: 'paddle', column: 'transaction_id' },
 ]
 
-test.each(NAMED)('the last period in a lane of $platform is found by its $column', async ({ platform, column }) => {
+test.each(NAMED)('the last period in a queue of $platform is found by its $column', async ({ platform, column }) => {
   const user = await userOf(api)
   const lineage = await api.pool.query(
     `insert into lineages (environment, platform, lineage, user_id, is_connected) values ($1, $2, $3, $3, true) returning id`,
     [api.project.production, platform, user],
   )
   const { id } = lineage.rows[0]
-  // A transaction names one purchase, so a lane that is a transaction has one period.
+  // A transaction names one purchase, so a queue that is a transaction has one period.
   const periods = column === 'transaction_id' ? PERIODS.slice(0, 2) : PERIODS
   for (const { from, to, name } of periods)
     await api.pool.query(

@@ -22,7 +22,7 @@ const queue = (project: number, given: Partial<QueueName> = {}): QueueName => ({
 })
 
 describe('recording', () => {
-  test('stores the row as it came, its lane, and a job of the lane that is due now, under production', async () => {
+  test('stores the row as it came, its queue, and a job of the queue that is due now, under production', async () => {
     const { id, production, sandboxEnvironment } = await api.newProject()
     const body = new Uint8Array([0, 255, 123, 10])
     expect(await recordNotifications(api.pool, [notification(id, { environment: 'sandbox', body, contentType: null })])).toEqual([
@@ -63,7 +63,7 @@ describe('recording', () => {
     expect(new Set((await inboxOf(api.pool, one.id)).map(row => row.lane)).size).toBe(2)
   })
 
-  test('keeps lanes of one name apart by environment, and one without environment for itself', async () => {
+  test('keeps queues of one name apart by environment, and one without environment for itself', async () => {
     const { id } = await api.newProject()
     const kinds = ['production', 'sandbox', null] as const
     await recordNotifications(
@@ -88,7 +88,7 @@ describe('recording', () => {
     expect(await queueJobs(api.pool, number)).toMatchObject([{ fence: 8, leased: true }])
   })
 
-  test('gives the next job of a lane a fence above that of the former one', async () => {
+  test('gives the next job of a queue a fence above that of the former one', async () => {
     const { id } = await api.newProject()
     await recordNotifications(api.pool, [notification(id)])
     const number = await queueNamed(api.pool, queue(id))
@@ -100,7 +100,7 @@ describe('recording', () => {
     expect(second!.fence).toBeGreaterThanOrEqual(first!.fence)
   })
 
-  test('by many transactions at once, over the same lanes in any order, records each once', async () => {
+  test('by many transactions at once, over the same queues in any order, records each once', async () => {
     const { id } = await api.newProject()
     const items = Array.from({ length: 60 }, (_, n) => notification(id, { queue: `lane-${n % 7}` }))
     const words = await Promise.all(
@@ -113,7 +113,7 @@ describe('recording', () => {
   })
 })
 
-test('a lane that has lost its job gets it back', async () => {
+test('a queue that has lost its job gets it back', async () => {
   const { id, production } = await api.newProject()
   await recordNotifications(api.pool, [notification(id)])
   const pending = await queueNamed(api.pool, queue(id))
@@ -128,7 +128,7 @@ test('a lane that has lost its job gets it back', async () => {
 })
 
 describe('erasure', () => {
-  test('takes the lanes of the lineages with their jobs and rows, of one environment', async () => {
+  test('takes the queues of the lineages with their jobs and rows, of one environment', async () => {
     const { id, production } = await api.newProject()
     const items = [
       notification(id, { id: 'a' }),

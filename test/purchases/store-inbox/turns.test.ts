@@ -41,7 +41,7 @@ const retryNow = () =>
     project.id,
   ])
 
-describe('a turn of a lane', () => {
+describe('a turn of a queue', () => {
   test('takes pending rows by store time, then in the order of recording, and no more than its limit', async () => {
     await record(['late', 300], ['early', 100], ['same', 300])
     expect(await take()).toEqual(['early', 'late', 'same'])

@@ -134,7 +134,7 @@ test('Google Play: known lineages and what was taken back, once for both environ
   expect(await purchases()).toEqual([{ refunded: '9.99' }])
 })
 
-test('a store that lists its subscriptions: their lanes become due', async () => {
+test('a store that lists its subscriptions: their queues become due', async () => {
   await stores.good('POST', '/v4/project-settings/stores/stripe', { api_key: 'sk_live_1', webhook_secret: 'whsec_1' })
   const after: (string | null)[] = []
   const of: Sweeps = {

@@ -9,7 +9,7 @@ import { type ReachedStores, startStores } from '../../harness/stores/reached-st
 import { stripeStory } from '../../harness/stores/stripe-story.ts'
 import { expectOneOutcome, LIMIT_MS, ORDERS, order } from './one-outcome.ts'
 
-// Whole stories through addresses, inbox, lanes and database: notifications in random orders, some of them twice, with a claim somewhere between.
+// Whole stories through addresses, inbox, queues and database: notifications in random orders, some of them twice, with a claim somewhere between.
 // Whatever the order, the same purchases, access and events follow.
 
 const DAY = 86_400_000

@@ -31,7 +31,7 @@ beforeEach(async () => {
 const ready = async () => (await api.call('GET', '/readyz')).body as Record<string, unknown>
 const metric = async (line: string) => (await (await fetch(`${api.url}/metrics`)).text()).split('\n').find(each => each.startsWith(line))
 const record = (given: Parameters<typeof notification>[1] = {}) => recordNotifications(api.pool, [notification(project.id, given)])
-/** The lanes have no jobs: no other figure complains of them. */
+/** The queues have no jobs: no other figure complains of them. */
 const aged = async (seconds: number) => {
   await api.pool.query('update store_inbox set received_at = received_at - make_interval(secs => $1)', [seconds])
   await api.pool.query('truncate due cascade')

@@ -16,10 +16,10 @@ beforeAll(async () => {
 afterAll(() => stores.stop())
 beforeEach(() => stores.begin())
 
-/** The planned check of every lane is due now, and made. */
+/** The planned check of every queue is due now, and made. */
 async function nextCheck(): Promise<void> {
   const before = requested.length
-  // Answers have whole seconds; lanes keep them apart.
+  // Answers have whole seconds; queues keep them apart.
   await stores.api.pool.query(
     `update store_lanes set next_check_at = clock_timestamp(), asked_at = asked_at - interval '2 seconds' where project = $1 and next_check_at is not null`,
     [stores.project.id],

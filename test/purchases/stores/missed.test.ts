@@ -25,7 +25,7 @@ beforeEach(async () => {
   stores.google.date = null
 })
 
-/** The check of a lane is due, and done. */
+/** The check of a queue is due, and done. */
 async function checked(platform: 'apple' | 'google', name: string): Promise<void> {
   const { api, project } = stores
   const place = { project: project.id, platform, environment: project.production, kind: 'production' as const }

@@ -20,7 +20,7 @@ beforeEach(async () => {
 })
 
 const queueFails = (attempts = 1) =>
-  until('the lane waits', async () => ((await stores.queues()).some(queue => queue.attempts >= attempts) ? true : undefined))
+  until('the queue waits', async () => ((await stores.queues()).some(queue => queue.attempts >= attempts) ? true : undefined))
 
 describe('the App Store is down over the end of a period', () => {
   /** The period has ended over 24 h ago: a store that is not connected would have its expiry told by now. */
@@ -33,7 +33,7 @@ describe('the App Store is down over the end of a period', () => {
     expect(await stores.pushApple(subscription.subscribe(begin))).toBe(200)
     await stores.settled()
     stores.apple.production.lineages.push(subscription.state)
-    // The checks of the lane are due, and fail; so are the timers of the subscription, which must not take the end for an expiry.
+    // The checks of the queue are due, and fail; so are the timers of the subscription, which must not take the end for an expiry.
     for (const attempts of [1, 2]) {
       await stores.hurry()
       await queueFails(attempts)

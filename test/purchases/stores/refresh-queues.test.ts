@@ -161,12 +161,12 @@ describe('Google Play', () => {
     [{ status: 503, body: {} }, 'http_503'],
     [{ status: 401, body: {} }, 'http_401'],
     ['silence', 'connection'],
-  ] as const)('the lane waits, visibly, while Google answers %j; then everything is recorded', async (reply, reason) => {
+  ] as const)('the queue waits, visibly, while Google answers %j; then everything is recorded', async (reply, reason) => {
     await stores.connectGoogle()
     const story = playStory(stores.google, { token: `token-${reason}` })
     stores.google.instead = () => (reply === 'silence' ? ('cut' as never) : reply)
     await stores.pushGoogle(story.subscribe(Date.now() - DAY).body)
-    await until('the lane waits', async () => ((await stores.queues())[0]!.attempts > 0 ? true : undefined))
+    await until('the queue waits', async () => ((await stores.queues())[0]!.attempts > 0 ? true : undefined))
     expect(await stores.rows()).toEqual(['pending'])
     expect((await stores.queues())[0]!.reason).toContain(reason === 'connection' ? '' : reason)
     expect(await stores.alerts()).toEqual(reason === 'http_401' ? ['store_credentials'] : [])
@@ -178,15 +178,15 @@ describe('Google Play', () => {
     expect(await stores.alerts()).toEqual([])
   })
 
-  test('after 429 the budget rests for as long as Google says, for every lane', async () => {
+  test('after 429 the budget rests for as long as Google says, for every queue', async () => {
     await stores.connectGoogle()
     const story = playStory(stores.google, { token: 'token-429' })
     stores.google.instead = () => ({ status: 429, body: {}, headers: { 'retry-after': '3000' } })
     await stores.pushGoogle(story.subscribe(Date.now() - DAY).body)
-    await until('the lane waits', async () => ((await stores.queues())[0]!.attempts > 0 ? true : undefined))
+    await until('the queue waits', async () => ((await stores.queues())[0]!.attempts > 0 ? true : undefined))
     const requestCount = stores.google.calls().length
     await stores.pushGoogle(playStory(stores.google, { token: 'token-other', order: 'GPA.9' }).subscribe(Date.now() - DAY).body)
-    await until('the other lane waits', async () => {
+    await until('the other queue waits', async () => {
       const { rows } = await stores.api.pool.query(
         `select 1 from due d join store_lanes l on l.id = d.id where d.kind = 'store_lane' and l.name = 'token-other'
          and d.due_at > clock_timestamp() + interval '45 minutes'`,
@@ -215,12 +215,12 @@ describe('Google Play', () => {
     expect(await stores.purchases()).toEqual([expect.objectContaining({ renews: false })])
   })
 
-  test('while the store is switched off its lanes wait, and nothing is lost', async () => {
+  test('while the store is switched off its queues wait, and nothing is lost', async () => {
     await stores.connectGoogle()
     const story = playStory(stores.google, { token: 'token-off' })
     stores.google.instead = () => ({ status: 503, body: {} })
     await stores.pushGoogle(story.subscribe(Date.now() - DAY).body)
-    await until('the lane waits', async () => ((await stores.queues())[0]!.attempts > 0 ? true : undefined))
+    await until('the queue waits', async () => ((await stores.queues())[0]!.attempts > 0 ? true : undefined))
     stores.google.instead = () => undefined
     await stores.api.pool.query('update store_configs set enabled = false where project = $1', [stores.project.id])
     await stores.hurry()

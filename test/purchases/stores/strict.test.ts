@@ -82,7 +82,7 @@ describe('the App Store', () => {
     expect((await stores.rows())[0]).toMatch(/^pending 1: the signed transaction has .+ \([A-Z_]+.*\)$/)
   })
 
-  test('an answer that is not credible does not keep a notification that is; the lane shows why', async () => {
+  test('an answer that is not credible does not keep a notification that is; the queue shows why', async () => {
     await stores.connectApple()
     const subscription = appleSubscription(stores.chain, { account: user.account })
     subscription.subscribe(now - 40 * 86_400_000, { type: 'Lifetime Subscription' })

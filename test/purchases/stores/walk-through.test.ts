@@ -166,7 +166,7 @@ describe.each(WALKED_STORES.map((store): [string, WalkedStore] => [store.platfor
     await expectWholeStory(store)
   })
 
-  test('all pushes but the first lost: the check of the lane finds the rest', async () => {
+  test('all pushes but the first lost: the check of the queue finds the rest', async () => {
     await store.connect(stores)
     const walk = store.begin(stores, user)
     await postAll(walk.subscribe(now - 60_000))

@@ -46,19 +46,19 @@ type ApiKey = { key: string; keyId: string; issuerId: string; bundleId: string }
 /** Apple's client with its signed tokens, answers and errors, over the given `fetch`. One for each question. */
 export class AppStoreApi extends AppStoreServerAPIClient {
   readonly #deps: AppleDeps
-  readonly #asking: FetchContext
+  readonly #context: FetchContext
 
   constructor(deps: AppleDeps, { key, keyId, issuerId, bundleId }: ApiKey, context: FetchContext) {
     super(key, keyId, issuerId, bundleId, APPLE_ENVIRONMENT[context.environment])
     this.#deps = deps
-    this.#asking = context
+    this.#context = context
   }
 
   protected override async makeFetchRequest(
     ...[path, query, method, body, headers]: Parameters<AppStoreServerAPIClient['makeFetchRequest']>
   ): Promise<LibraryResponse> {
     const { fetch, urls, rules } = this.#deps
-    const { environment, signal, quota } = this.#asking
+    const { environment, signal, quota } = this.#context
     const waitMs = (await quota?.take()) ?? null
     if (waitMs !== null) throw new OverQuota(waitMs)
     const response = await fetch(`${urls[environment]}${path}?${query}`, { method, headers, body, signal })
@@ -121,7 +121,7 @@ function noAnswer(error: unknown): NoAppleAnswer {
   throw error
 }
 
-/** Asks Apple. An answer whose signatures do not hold is no answer. Throws for a defect or when the signal aborts. */
+/** Fetches from Apple. An answer whose signatures do not hold is no answer. Throws for a defect or when the signal aborts. */
 export async function fetchFromApple<Value>(
   deps: AppleDeps,
   context: FetchContext,

@@ -6,7 +6,7 @@ import { appleSignaturesFor } from './signed-data.ts'
 /** Apple's ids are digits. The client puts an id into the path of an address as it is, so nothing else may get there. */
 export const isAppleId = (id: string): boolean => /^\d{1,32}$/.test(id)
 
-/** Asks Apple for everything that it knows of a lineage. */
+/** Fetches everything that Apple knows of a lineage. */
 export async function refreshAppleLineage(deps: AppleDeps, lineage: string, context: FetchContext): Promise<StoreAnswer> {
   if (!isAppleId(lineage)) return { is: 'unknown' }
   const { environment, settings } = context

@@ -8,7 +8,7 @@ type Client = Pick<StoreClient, 'admit'> & {
 
 /**
  * What Apple's history holds counts as a push would: only if its own signature holds, for the app and the environment. That of a single one may
- * be wrong; when none of a page holds, the fault is rather with the roots of this service, and the page is asked for again.
+ * be wrong; when none of a page holds, the fault is rather with the roots of this service, and the page is fetched again.
  */
 async function admitted(client: Client, bodies: readonly Uint8Array[], { settings, environment }: FetchContext): Promise<Swept> {
   const notifications: SweptNotification[] = []

@@ -3,7 +3,7 @@ import type { Outgoing } from '../../outgoing/outgoing.ts'
 const DAY_MS = 24 * 3_600_000
 /** Certificates without a stated age, and the least time between two requests for an unknown key. */
 const MINUTE_MS = 60_000
-/** Google's address is down: notifications in between do not ask it again. */
+/** Google's address is down: notifications in between cause no further request. */
 const REST_MS = 5_000
 /** Notifications are answered within 5 s. */
 const LIMIT_MS = 4_000

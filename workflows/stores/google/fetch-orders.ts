@@ -8,7 +8,7 @@ const MOST_ORDERS = 1000
 /** Calls for one refresh: a batch that names one order which Google no longer knows fails as a whole and is halved. */
 const MOST_CALLS = 24
 
-/** `statedAt`: the earliest of the answers; null: nothing was asked. */
+/** `statedAt`: the earliest of the answers; null: nothing was fetched. */
 export type OrdersAnswer = { is: 'orders'; orders: Order[]; statedAt: number | null } | { is: 'forbidden' } | NoAnswer
 
 /** `GPA.1-2-3` and its renewals `GPA.1-2-3..0` up to the latest one. */
@@ -26,7 +26,7 @@ export const firstOrder = (order: string): string => order.replace(/\.\.\d+$/, '
 
 export const isRenewalOrder = (order: string): boolean => /\.\.\d+$/.test(order)
 
-/** Asks for orders, the last thousand of the list. Those that Google does not know are left out. */
+/** Fetches orders, the last thousand of the list. Those that Google does not know are left out. */
 export async function fetchOrders(deps: PlayDeps, ids: string[], context: FetchContext): Promise<OrdersAnswer> {
   const wanted = [...new Set(ids)].slice(-MOST_ORDERS)
   const open: string[][] = []

@@ -39,7 +39,7 @@ function promiseOf(number: number): Promised | undefined {
 }
 
 /**
- * Google's notifications say that something happened, not what it is: every one asks for a refresh, and its type adds a transition at the time
+ * Google's notifications say that something happened, not what it is: every one causes a refresh, and its type adds a transition at the time
  * of the event, which the state of today does not show any more.
  */
 export function readPlayNotification(recorded: RecordedNotification): NotificationRead {

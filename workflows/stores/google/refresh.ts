@@ -13,7 +13,7 @@ const ONE_TIME_STATES = ['PURCHASED', 'CANCELLED', 'PENDING']
 const environmentOf = (test: object | undefined): EnvironmentKind => (test === undefined ? 'production' : 'sandbox')
 
 /**
- * Everything that Google knows of the lineage of a token. A token does not tell what it was given for: it is asked for as a subscription first,
+ * Everything that Google knows of the lineage of a token. A token does not tell what it was given for: it is fetched as a subscription first,
  * then as a one-time purchase.
  */
 export async function fetchPurchase(deps: PlayDeps, token: string, context: FetchContext): Promise<StoreAnswer> {
@@ -26,7 +26,7 @@ async function fetchedSubscription(deps: PlayDeps, chain: Chain & { is: 'chain' 
   const { links, names } = chain
   const { subscriptionState, testPurchase } = links[0]!.answer
   if (subscriptionState !== undefined && stateOf(subscriptionState) === null) deps.unknownWord?.('subscriptionState', subscriptionState)
-  // The newest last: of too many, the oldest are not asked for.
+  // The newest last: of too many, the oldest are not fetched.
   const lines = links.toReversed().flatMap(({ answer }) => ownedLines(answer))
   const ids = [...lines.flatMap(line => orderChain(line.latestSuccessfulOrderId)), ...(context.transactions ?? [])]
   const found = await fetchOrders(deps, ids, context)
@@ -59,7 +59,7 @@ async function fetchedOneTime(deps: PlayDeps, token: string, context: FetchConte
 
 const ORDER_QUEUE = /^order:(.+)$/
 
-/** Asks for the lineages of a lane: a token, an order whose token is not known, or an add-on of a token. */
+/** Fetches the lineages of a queue: a token, an order whose token is not known, or an add-on of a token. */
 export async function refreshPlayQueue(deps: PlayDeps, queue: string, context: FetchContext): Promise<StoreAnswer> {
   const order = ORDER_QUEUE.exec(queue)?.[1]
   if (order === undefined) return fetchPurchase(deps, queue.split(':')[0]!, context)

@@ -7,7 +7,7 @@ const MOST_LINKS = 8
 
 export type ChainLink = { token: string; answer: SubscriptionAnswer; statedAt: number }
 
-/** `links`: from the asked token back. `names`: their tokens, and that of the next older one, which Google may have forgotten. */
+/** `links`: from the requested token back. `names`: their tokens, and that of the next older one, which Google may have forgotten. */
 export type Chain = { is: 'chain'; links: ChainLink[]; names: string[] } | NoAnswer
 
 /** A line of a purchase; without an order it is not owned yet, as what a deferred change will bring. */
@@ -20,7 +20,7 @@ export const ownedLines = ({ lineItems = [] }: SubscriptionAnswer): OwnedLine[] 
 const olderToken = ({ linkedPurchaseToken, outOfAppPurchaseContext }: SubscriptionAnswer): string | undefined =>
   linkedPurchaseToken ?? outOfAppPurchaseContext?.expiredPurchaseToken
 
-/** Asks for a subscription and for the purchases that it continues. */
+/** Fetches a subscription and the purchases that it continues. */
 export async function fetchChain(deps: PlayDeps, token: string, context: FetchContext): Promise<Chain> {
   const links: ChainLink[] = []
   const names = [token]

@@ -39,7 +39,7 @@ export function subscriptionReports({ links, names, orders, ordersAt }: Subscrip
   const { lines, main } = chargedLines(orders ?? [], links)
   const [root, ...younger] = names.toReversed()
   const reports = new Map<string, StoreReport>()
-  // The purchase that replaces the asked one is not known yet.
+  // The purchase that replaces the requested one is not known yet.
   const isWhole = !isReplaced(links[0]!)
   const common = { platform: 'play_store', accountId: accountOf(links), isWhole } as const
 

@@ -13,7 +13,7 @@ export type PaddleBilling = StoreClient & {
   checkKey(context: FetchContext): Promise<{ is: 'accepted' } | NoAnswer>
   /** For sweeps: the events since a time in ms, a page at a time. */
   events(sinceMs: number, context: FetchContext): AsyncGenerator<Swept>
-  /** For backfill: the lanes of all subscriptions, a page at a time. */
+  /** For backfill: the queues of all subscriptions, a page at a time. */
   subscriptions(range: PaddleSubscriptionRange, context: FetchContext): AsyncGenerator<PaddleSubscriptionPage>
 }
 

@@ -57,7 +57,7 @@ export function queueOfEvent({ event_type, data }: PaddleEvent): string | null {
 }
 
 /**
- * How an event is recorded; null: of no interest. An event of our types that names nothing has a lane of its own: it is set aside visibly when it
+ * How an event is recorded; null: of no interest. An event of our types that names nothing has a queue of its own: it is set aside visibly when it
  * is read.
  */
 export function signedPaddleEvent(event: PaddleEvent, environment: SignedNotification['environment']): SignedNotification | null {

@@ -22,7 +22,7 @@ type WithId = { id: string }
 
 const hasId = (value: unknown): value is WithId => typeof value === 'object' && value !== null && typeof (value as WithId).id === 'string'
 
-/** One GET. `undefined` from `read`: the answer has another shape than asked for, which must not be taken for "nothing is known". */
+/** One GET. `undefined` from `read`: the answer has another shape than requested, which must not be taken for "nothing is known". */
 async function fetchOne<Value>(
   { outgoing, urls, now }: PaddleDeps,
   path: string,
@@ -88,7 +88,7 @@ export const fetchPaddlePage = <Entity>(
 ): Promise<PaddleAnswer<Page<Entity>>> =>
   fetchOne(deps, `${path}?${new URLSearchParams(query)}`, context, answer => pageOf<Entity>(answer, isEntity))
 
-/** `isWhole` false: the list is longer than what was asked for. `statedAt`: the earliest of the answers. */
+/** `isWhole` false: the list is longer than what was requested. `statedAt`: the earliest of the answers. */
 export type PaddleList<Entity> = { is: 'list'; entities: Entity[]; isWhole: boolean; statedAt: number } | NoAnswer
 
 /** All pages of a list. */

@@ -74,7 +74,7 @@ export async function fetchPaddleTransaction(deps: PaddleDeps, id: string, conte
   return { is: 'reports', environment: context.environment, reports }
 }
 
-/** Asks for the lineages of a lane: a subscription, what was added to it, or a transaction. */
+/** Fetches the lineages of a queue: a subscription, what was added to it, or a transaction. */
 export async function refreshPaddleQueue(deps: PaddleDeps, queue: string, context: FetchContext): Promise<StoreAnswer> {
   const id = queue.split(':')[0]!
   if (isPaddleId(id, 'sub')) return fetchPaddleSubscription(deps, id, context)

@@ -9,10 +9,10 @@ import { timeLimit } from '../../../store/time-limit.ts'
 import { quotaOf } from '../quota.ts'
 import type { StoreAnswer, StoreClient } from '../store-client.ts'
 
-/** All requests about a lane together. */
+/** All requests about a queue together. */
 const LIMIT_MS = 60_000
 
-/** Asks the store for everything that it knows of a lane, within the budget of the project. Throws `NotCredible` for an answer that is not. */
+/** Fetches everything that the store knows of a queue, within the budget of the project. Throws `NotCredible` for an answer that is not. */
 export async function fetchFromStore(
   db: Db,
   client: StoreClient,

@@ -7,7 +7,7 @@ import { takeTurn } from './turn.ts'
 
 const UNCOUNTED: RefreshCounts = { refresh() {}, missed() {} }
 
-/** Works on the lanes of notifications, one turn at a time. */
+/** Works on the queues of notifications, one turn at a time. */
 export const refreshHandler = ({
   at = NOWHERE,
   counts = UNCOUNTED,
@@ -15,7 +15,7 @@ export const refreshHandler = ({
   ...deps
 }: Pick<RefreshDeps, 'pool' | 'secrets' | 'clients'> & Partial<RefreshDeps>): JobHandler => ({
   kind: STORE_QUEUE_DUE,
-  // A lane waits for a store for seconds at most; the lanes of a project whose store hangs take a quarter of what the others leave.
+  // A queue waits for a store for seconds at most; the queues of a project whose store hangs take a quarter of what the others leave.
   concurrency: 64,
   share: 1 / 4,
   async handle(claimed, signals) {

@@ -10,13 +10,13 @@ export type ReadRow = {
   id: number
   environment: EnvironmentKind | null
   reports: StoreReport[]
-  /** The store must be asked before the lineage is known. */
+  /** A fetch from the store must come before the lineage is known. */
   refresh: boolean
   /** What the answer must show, by the word of the notification at `at` (store time, ms). */
   promise: { promised: Promised; at: number } | null
 }
 
-/** `transactions`: those that the store is to be asked about by name. */
+/** `transactions`: those that are to be fetched from the store by name. */
 export type ReadRows = {
   read: ReadRow[]
   ignored: { id: number }[]

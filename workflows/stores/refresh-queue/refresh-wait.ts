@@ -1,11 +1,11 @@
 const SHORTEST_SECONDS = 10
 const LONGEST_SECONDS = 3600
 
-/** A store that answers nothing for so long is not asked any more about what is pending: it is set aside. */
+/** A store that answers nothing for so long gets no more fetches for what is pending: the notifications are set aside. */
 export const MOST_FAILING_SECONDS = 7 * 24 * 3600
 
 /**
- * Seconds until a store that has failed is asked again: full jitter, so that lanes that failed together do not come back together. `attempts`:
+ * Seconds until the next fetch from a store that has failed: full jitter, so that queues that failed together do not come back together. `attempts`:
  * how many have failed before. `afterMs`: the store's own word. `random` in [0, 1).
  */
 export function refreshWait(attempts: number, afterMs: number | null, random = Math.random()): number {

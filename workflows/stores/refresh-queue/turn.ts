@@ -22,7 +22,7 @@ import type { RefreshDeps } from './refresh-deps.ts'
 import { MOST_FAILING_SECONDS, refreshWait } from './refresh-wait.ts'
 
 const MOST_ROWS = 100
-/** The least time between two questions about a lane. */
+/** The least time between two questions about a queue. */
 const APART_MS = 1_100
 /** A worker of a newer version knows the store. */
 const UNKNOWN_STORE_MS = 60_000
@@ -41,7 +41,7 @@ type Turn = {
   signals: Signals
 }
 
-/** One turn of a lane: reads what is pending, asks the store if that is needed, and records all of it in one transaction. */
+/** One turn of a queue: reads what is pending, fetches from the store if that is needed, and records all of it in one transaction. */
 export async function takeTurn(job: ClaimedJob, signals: Signals, deps: RefreshDeps): Promise<Outcome> {
   const { pool, secrets, clients, at } = deps
   const queue = await loadQueue(pool, job.id)
@@ -210,7 +210,7 @@ async function park({ pool }: Pick<RefreshDeps, 'pool'>, job: ClaimedJob, afterM
   return { is: 'suspended', why, isRetry: false }
 }
 
-/** Records the turn. `mustBeComplete`: if periods are missing, the store is asked first. */
+/** Records the turn. `mustBeComplete`: if periods are missing, Perennial fetches from the store first. */
 async function apply(turn: Turn, found: TurnResult, deps: RefreshDeps, mustBeComplete: boolean): Promise<Outcome> {
   const { job, queue } = turn
   const { pool, counts, at } = deps

@@ -11,7 +11,7 @@ import { verifyStripeWebhook } from './verify.ts'
 export type StripeStore = StoreClient & {
   /** For sweeps: the events since a time in ms, by pages. */
   recentEvents(sinceMs: number, context: FetchContext): AsyncGenerator<Swept, void, void>
-  /** For backfills: the lanes of all subscriptions, or of those created since a time in ms, by pages. */
+  /** For backfills: the queues of all subscriptions, or of those created since a time in ms, by pages. */
   allSubscriptions(sinceMs: number | null, context: FetchContext): AsyncGenerator<FoundQueues, void, void>
 }
 

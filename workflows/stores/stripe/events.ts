@@ -55,7 +55,7 @@ const ofInvoice: QueueOf = ({ parent, subscription }) =>
 const ofSchedule: QueueOf = ({ subscription, released_subscription }) => idOf(subscription) ?? idOf(released_subscription)
 const ofCheckout: QueueOf = ({ mode, subscription }) => (mode === 'subscription' ? idOf(subscription) : null)
 const named = (object: string, id: string | null): string | null => id && `${object}:${id}`
-/** What is about the money of a payment is all in one lane, by the charge. */
+/** What is about the money of a payment is all in one queue, by the charge. */
 const ofMoney: QueueOf = ({ charge, payment_intent }) => named('charge', idOf(charge)) ?? named('payment_intent', idOf(payment_intent))
 
 const of = (queueOf: QueueOf, prefix: string, names: string) =>
@@ -89,7 +89,7 @@ const FAMILIES: [string, QueueOf][] = [
   ['subscription_schedule.', ofSchedule],
 ]
 
-/** How an event is recorded; null: of no interest. Every event about a subscription asks for a refresh, of types of later API versions, too. */
+/** How an event is recorded; null: of no interest. Every event about a subscription causes a refresh, of types of later API versions, too. */
 export function signedStripeEvent({ id, type, at, isLive, object }: StripeEvent): SignedNotification | null {
   const queueOf = QUEUES.get(type) ?? FAMILIES.find(([prefix]) => type.startsWith(prefix))?.[1]
   const queue = queueOf?.(object) ?? null

@@ -46,7 +46,7 @@ async function invoicesOf({ stripe }: StripeSession, subscription: string) {
   return (await unless('refused', listed(COUPONS))) ?? listed()
 }
 
-/** Of a subscription that was never paid nothing else is asked for. */
+/** Of a subscription that was never paid nothing else is fetched. */
 export async function fetchStripeSubscription(session: StripeSession, id: string): Promise<KnownSubscription> {
   const { stripe } = session
   const retrieved = await stripe.subscriptions.retrieve(id, { expand: ['customer', 'default_payment_method'] })

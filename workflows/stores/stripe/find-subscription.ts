@@ -2,10 +2,10 @@ import type Stripe from 'stripe'
 import { expectObject, type StripeSession } from './session.ts'
 import { isStripeId } from './subjects.ts'
 
-/** What a lane is about: a subscription, or what leads to one. */
+/** What a queue is about: a subscription, or what leads to one. */
 export type QueueTarget = { object: 'subscription' | 'invoice' | 'payment_intent' | 'charge'; id: string }
 
-/** Null: no name of a lane. The lineage of a further item is `{subscription}:{item}`. */
+/** Null: no name of a queue. The lineage of a further item is `{subscription}:{item}`. */
 export function queueTargetOf(queue: string): QueueTarget | null {
   const [first = '', second] = queue.split(':')
   const isOther = (['invoice', 'payment_intent', 'charge'] as const).find(object => object === first)
@@ -28,7 +28,7 @@ async function ofPayment({ stripe }: StripeSession, id: string): Promise<string 
   return null
 }
 
-/** The subscription of a lane; null: it belongs to none, as a payment for something else. */
+/** The subscription of a queue; null: it belongs to none, as a payment for something else. */
 export async function findSubscription(session: StripeSession, { object, id }: QueueTarget): Promise<string | null> {
   const { stripe } = session
   switch (object) {

@@ -44,7 +44,7 @@ function failed({ type, object, at }: StripeEvent, subscription: string): Statem
 /** Paid invoices of a subscription. */
 const PAID = ['invoice.paid', 'invoice.payment_succeeded', 'checkout.session.completed']
 
-/** Events say that something happened: every one asks for a refresh, and adds what the state of today does not show any more. */
+/** Events say that something happened: every one causes a refresh, and adds what the state of today does not show any more. */
 export function readStripeNotification(recorded: RecordedNotification): NotificationRead {
   const event = decodeRecordedEvent(recorded)
   const notification = signedStripeEvent(event)

@@ -93,7 +93,7 @@ function answerTo(error: unknown): NoAnswer {
 
 export type StripeAnswer<Value> = { is: 'answer'; value: Value } | NoAnswer
 
-/** Asks Stripe. Throws for a defect or when the signal aborts. */
+/** Fetches from Stripe. Throws for a defect or when the signal aborts. */
 export async function fetchFromStripe<Value>(
   deps: StripeDeps,
   context: FetchContext,

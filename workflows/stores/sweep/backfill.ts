@@ -26,7 +26,7 @@ export type BackfillDeps = { pool: Pool; secrets: Secrets; sweeps: Sweeps; now?:
 /** `fromMs`: how far back to look, in ms; null: as far as the store tells. */
 export type BackfillOf = { project: number; platform: StorePlatform; fromMs: number | null; signal: AbortSignal }
 
-/** So far, of one environment. `queues`: lineages that the store is asked about by the workers. `notifications`: those that were not known. */
+/** So far, of one environment. `queues`: lineages that the workers fetch from the store. `notifications`: those that were not known. */
 export type BackfillProgress = { environment: EnvironmentKind; phase: BackfillPhase; queues: number; notifications: number }
 
 /**
@@ -49,7 +49,7 @@ type Running = {
   state: Backfill
   /** Records how far it has come. */
   to(next: Partial<Backfill>): Promise<void>
-  /** Makes lanes due, one after the other. */
+  /** Makes queues due, one after the other. */
   check(names: string[]): Promise<void>
 }
 
@@ -98,8 +98,8 @@ const PHASES: [BackfillPhase, Phase][] = [
 ]
 
 /**
- * Asks a store for everything that it still knows of a project: makes the lanes of known lineages due, and of those that the store lists, and
- * records what it still tells. The workers then ask about the lanes, at a part of the budget. May be repeated: known things change nothing, and
+ * Fetches everything that a store still knows of a project: makes the queues of known lineages due, and of those that the store lists, and
+ * records what it still tells. The workers then fetch for the queues, at a part of the budget. May be repeated: known things change nothing, and
  * one that was broken off goes on where it was. Rejects when the signal aborts.
  */
 export async function backfillStore(

@@ -19,10 +19,10 @@ export type SweepOutcome = { is: 'swept'; found: number } | { is: 'failed'; why:
 /** A store may tell of something some time after it has happened. */
 const OVERLAP_MS = 10 * 60_000
 const DAY_MS = 24 * 3_600_000
-/** What lies at the very edge of a store's reach is an error by the time that it is asked for. */
+/** What lies at the very edge of a store's reach is an error by the time of the request. */
 const EDGE_MS = 60_000
 
-/** The interval since `untilMs` that is to be asked for, in parts that are recorded one after the other. */
+/** The interval since `untilMs` that is to be fetched, in parts that are recorded one after the other. */
 export function* intervalsOf(sweep: Sweep, kind: EnvironmentKind, untilMs: number, now: number, isWhole: boolean): Generator<SweepRange> {
   const earliest = now - sweep.reachMs[kind] + EDGE_MS
   const sliceMs = sweep.sliceMs ?? Number.POSITIVE_INFINITY
@@ -37,8 +37,8 @@ export function* intervalsOf(sweep: Sweep, kind: EnvironmentKind, untilMs: numbe
 export const whyOf = (answer: NoAnswer): string => ('why' in answer ? answer.why : answer.is)
 
 /**
- * Asks a store for what no push has brought since the last success, and records it. `session` has taken the sweep. The interval is behind only
- * when all of its pages are recorded: whatever ends the sweep before, the next one asks for it again, and known notifications change nothing.
+ * Fetches from a store what no push has brought since the last success, and records it. `session` has taken the sweep. The interval is behind only
+ * when all of its pages are recorded: whatever ends the sweep before, the next one fetches it again, and known notifications change nothing.
  * Throws only for a defect, or when the signal aborts or the database fails.
  */
 export async function runSweep(deps: SweepDeps, session: Db, row: StoreSweep, signal: AbortSignal): Promise<SweepOutcome> {

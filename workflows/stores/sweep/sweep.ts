@@ -2,16 +2,16 @@ import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { StorePlatform } from '../../../domain/purchases/stores/config.ts'
 import type { FetchContext, NoAnswer, Swept } from '../store-client.ts'
 
-/** Times in ms. `isWhole` false: only what the store could not deliver, where it tells that. A store may tell more than was asked for. */
+/** Times in ms. `isWhole` false: only what the store could not deliver, where it tells that. A store may tell more than was requested. */
 export type SweepRange = { fromMs: number; toMs: number; isWhole: boolean }
 
-/** Lanes to ask the store about. `next`: where a later listing goes on; null: it begins anew. */
+/** Queues that the store lists. `next`: where a later listing goes on; null: it begins anew. */
 export type ListedQueues = { is: 'queues'; queues: string[]; next: string | null } | NoAnswer
 
 /** `sinceMs`: of subscriptions that were made or changed since; null: of all. `after`: a former `next`. */
 export type QueueRange = { sinceMs: number | null; after: string | null }
 
-/** How a store is asked for what no push has brought. */
+/** How the sweep of a store fetches what no push has brought. */
 export type Sweep = {
   /** How far back the store tells. */
   reachMs: Record<EnvironmentKind, number>
@@ -25,7 +25,7 @@ export type Sweep = {
   sliceMs?: number
   /** Page by page, each of at most a few requests; ends after the first answer that is none. */
   pages(range: SweepRange, context: FetchContext): AsyncGenerator<Swept, void, void>
-  /** For backfill: what can be asked about beyond the lineages that are known, page by page. Absent: the store has no such list. */
+  /** For backfill: what can be fetched beyond the lineages that are known, page by page. Absent: the store has no such list. */
   queues?(range: QueueRange, context: FetchContext): AsyncGenerator<ListedQueues, void, void>
 }
 

@@ -37,7 +37,7 @@ function admitUnder(other: AppleChain, content: NotificationContent) {
   return verifyAppleNotification(rules, arrivalOf(appleNotification(other, content).body), appleSettings())
 }
 
-test('an authentic notification is accepted, with its lineage as lane', async () => {
+test('an authentic notification is accepted, with its lineage as queue', async () => {
   const subscription = appleSubscription(chain, { environment: 'Sandbox' })
   const notification = subscription.subscribe(NOW - 1000)
   expect(await admit(notification.body)).toEqual({
@@ -53,7 +53,7 @@ test('an authentic notification is accepted, with its lineage as lane', async ()
   })
 })
 
-test('one that names no lineage is accepted into a lane of its own', async () => {
+test('one that names no lineage is accepted into a queue of its own', async () => {
   expect(await admitPayload({})).toMatchObject({
     is: 'accepted',
     notification: { environment: 'production', queue: expect.stringMatching(/^notification:/) },

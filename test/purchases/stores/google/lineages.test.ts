@@ -193,7 +193,7 @@ test('what was charged keeps its lineage when the order of the lines changes, or
   expect(await shape()).toEqual(before)
 })
 
-test('the lane of an add-on asks for its token', async () => {
+test('the queue of an add-on asks for its token', async () => {
   withAddOn('asked')
   expect((await reports('asked:extra')).map(({ lineage }) => lineage)).toEqual(['asked', 'asked:extra'])
 })
@@ -207,7 +207,7 @@ test('add-ons have the names of their subscription', async () => {
   ])
 })
 
-test('the lane of an order finds the token, and is a name of its lineage', async () => {
+test('the queue of an order finds the token, and is a name of its lineage', async () => {
   playStory(fixture.google, { token: 'reviewed', order: 'GPA.7' }).subscribe(START)
   const [report] = await reports('order:GPA.7')
   expect(report).toMatchObject({ lineage: 'reviewed', aliases: ['order:GPA.7'] })

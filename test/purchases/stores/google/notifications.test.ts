@@ -73,7 +73,7 @@ test('a voided purchase names its order for the refresh', () => {
   expect(readPlayNotification(recorded(notification))).toMatchObject({ transactions: ['GPA.3..4'] })
 })
 
-test('a refund under review is a notice, in the lane of its order', () => {
+test('a refund under review is a notice, in the queue of its order', () => {
   const pendingRefundReviewNotification = {
     version: '1.0',
     pendingRefundToken: 'review-1',

@@ -29,7 +29,7 @@ const arrival = (authorization: string | undefined, body: Uint8Array = BODY) => 
 const admitted = (claims: Record<string, unknown> = {}, header = {}, settings = fixture.settings) =>
   fixture.play.admit(arrival(`Bearer ${fixture.google.idToken({ ...rightClaims(ADDRESS, NOW), ...claims }, header)}`), settings)
 
-test('a right push is accepted under its message id, with its type and lane', async () => {
+test('a right push is accepted under its message id, with its type and queue', async () => {
   expect(await admitted()).toEqual({
     is: 'accepted',
     notification: { id: 'message-1', type: 'subscription', subtype: 'RENEWED', environment: null, queue: 'token-1', statedAt: NOW },

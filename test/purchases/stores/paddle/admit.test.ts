@@ -26,7 +26,7 @@ afterAll(() => fixture.close())
 const signedWith = (secrets: string | string[], of = body()) => paddleArrival(of, NOW, paddleSignature(of, secrets, NOW))
 const admit = (arrival = paddleArrival(body(), NOW), settings = fixture.settings) => fixture.paddle.admit(arrival, settings)
 
-test('a notification is recorded under the event’s id, in the lane of its subscription, at the time of the event', async () => {
+test('a notification is recorded under the event’s id, in the queue of its subscription, at the time of the event', async () => {
   expect(await admit()).toEqual({
     is: 'accepted',
     notification: {
@@ -94,7 +94,7 @@ test.each([
   ['adjustment.updated', { id: 'adj_1', transaction_id: TRANSACTION, subscription_id: null }, TRANSACTION],
   ['subscription.created', { id: SUBSCRIPTION, transaction_id: TRANSACTION }, SUBSCRIPTION],
   ['subscription.created', {}, `event:${ID}`],
-])('the lane of %s', async (event_type, data, queue) => {
+])('the queue of %s', async (event_type, data, queue) => {
   expect(await admit(paddleArrival(body({ event_type, data }), NOW))).toMatchObject({ notification: { queue } })
 })
 

@@ -192,7 +192,7 @@ test('an amount that is not stated is not made up', async () => {
   expect((await periods(id))[0]).not.toHaveProperty('price')
 })
 
-test('an unknown currency: the lane fails, and a claim is answered later', async () => {
+test('an unknown currency: the queue fails, and a claim is answered later', async () => {
   const { id } = once([{ product: 'coins', price: '150' }], { currency_code: 'XTS' })
   await expect(fixture.paddle.refresh(id, fixture.context)).rejects.toThrow('the currency XTS is not known')
 })

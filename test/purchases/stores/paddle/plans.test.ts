@@ -174,7 +174,7 @@ test('a failed charge of the subscription is one of its add-ons, unless they wer
   expect(periodsOf(by(await reports(other.id), `${other.id}:extra`).statements)).toMatchObject([{ retrySince: null }])
 })
 
-test('the lane of an add-on asks for its subscription', async () => {
+test('the queue of an add-on asks for its subscription', async () => {
   const { subscribe, id } = paddleStory(fixture.live, { items: [PRO, EXTRA] })
   subscribe(START)
   expect((await reports(`${id}:extra`)).map(({ lineage }) => lineage)).toEqual([id, `${id}:extra`])

@@ -41,7 +41,7 @@ test('paging is bounded: then the history is not whole', async () => {
   expect(stage.fixture.live.requests).toHaveLength(102)
 })
 
-test('the lane of a transaction that belongs to a subscription asks for the subscription', async () => {
+test('the queue of a transaction that belongs to a subscription asks for the subscription', async () => {
   const { subscribe, id, latest } = story()
   subscribe(START)
   expect((await reports(latest().id)).map(({ lineage }) => lineage)).toEqual([id])
@@ -53,7 +53,7 @@ test.each([
   'txn_../subscriptions',
   `event:${paddleId('evt', START)}`,
   '',
-])('a lane that Paddle cannot know is unknown, unasked: %j', async queue => {
+])('a queue that Paddle cannot know is unknown, unasked: %j', async queue => {
   expect(await stage.fixture.paddle.refresh(queue, stage.fixture.context)).toEqual({ is: 'unknown' })
   expect(stage.fixture.live.requests).toEqual([])
 })

@@ -34,7 +34,7 @@ export function paddleStage() {
     setNow,
     story: (options?: PaddleStoryOptions) => paddleStory(fixture.live, options),
     reports,
-    /** What Paddle answers about the first lineage of a lane. */
+    /** What Paddle answers about the first lineage of a queue. */
     async known(queue: string) {
       const [report] = await reports(queue)
       return { periods: periodsOf(report!.statements), renewal: renewalOf(report!.statements), report: report! }

@@ -116,7 +116,7 @@ async function queues(changedSinceMs: number | null = null, after: string | null
   return found
 }
 
-test('backfill: the lanes of all subscriptions, and where to go on', async () => {
+test('backfill: the queues of all subscriptions, and where to go on', async () => {
   const ids = subscriptions(5)
   fixture.live.pageSize = 2
   const all = [

@@ -33,7 +33,7 @@ async function admitted(body: Uint8Array = BODY, signing: Partial<Signing> = {},
   return fixture.store.admit(await arrivalOf(body, { at: NOW, receivedAt: NOW, ...signing }), settings)
 }
 
-test('a right push is accepted under the id of its event, with its type and lane', async () => {
+test('a right push is accepted under the id of its event, with its type and queue', async () => {
   expect(await admitted()).toEqual({
     is: 'accepted',
     notification: {

@@ -60,7 +60,7 @@ test.each(
   expect(await refresh()).toEqual(answer)
 })
 
-test('a request is tried once: the lane tries again', async () => {
+test('a request is tried once: the queue tries again', async () => {
   fixture.server.instead = () => ({ status: 503, body: {} })
   await refresh()
   expect(fixture.server.calls()).toEqual(['subscriptions/sub_1'])
@@ -127,7 +127,7 @@ const QUEUES: [string, string[]][] = [
   ['invoice:in_sub_1_1', ['invoices/in_sub_1_1']],
   ['sub_1:si_9', []],
 ]
-test.each(QUEUES)('the lane %s leads to its subscription', async (queue, requested) => {
+test.each(QUEUES)('the queue %s leads to its subscription', async (queue, requested) => {
   fixture.server.requests.length = 0
   const [report] = reportsOf(await refresh(queue))
   expect(report).toMatchObject({ lineage: 'sub_1', aliases: requested.length > 0 ? [queue] : [] })

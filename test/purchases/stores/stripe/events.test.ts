@@ -36,7 +36,7 @@ const OBJECTS: [RegExp, object, string][] = [
   [/^charge\.dispute\./, { id: 'du_1', object: 'dispute', charge: 'ch_1', payment_intent: 'pi_1' }, 'charge:ch_1'],
 ]
 
-test.each(STRIPE_EVENT_TYPES)('%s asks for a refresh in its lane', type => {
+test.each(STRIPE_EVENT_TYPES)('%s asks for a refresh in its queue', type => {
   const [, object, queue] = OBJECTS.find(([pattern]) => pattern.test(type))!
   expect(queueOf(type, object)).toBe(queue)
   expect(read(type, object)).toMatchObject({ is: 'read', environment: 'production', refresh: true })

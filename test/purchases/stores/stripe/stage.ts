@@ -40,7 +40,7 @@ export function stripeStage(afterMs = DAY_MS) {
       one.subscribe(START)
       return one
     },
-    /** What Stripe answers at a time about the first lineage of a lane. */
+    /** What Stripe answers at a time about the first lineage of a queue. */
     async known(at: number, queue?: string) {
       const [report, ...others] = await reports(at, queue)
       return { periods: periodsOf(report!.statements), renewal: renewalOf(report!.statements), report: report!, others }
