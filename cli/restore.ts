@@ -28,7 +28,7 @@ async function restoreFrom(dir: string, { env, signal, out }: CommandContext): P
   try {
     await loadDump(target.url, dir, manifest, {
       signal,
-      place: async db => {
+      moveFiles: async db => {
         await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
         undo = await loadExports(join(dir, 'exports'), join(config.dataDir, 'exports'), manifest.files, signal)
         await restoreDiskMark(db, join(config.dataDir, 'exports'))

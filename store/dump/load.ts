@@ -17,7 +17,7 @@ import { DumpRefused, type Manifest, tableFile, unreleased } from './manifest.ts
 export type LoadOptions = {
   signal: AbortSignal
   /** Restores what belongs to the rows but is not in the database. Called right before the commit. */
-  place: (db: Tx) => Promise<void>
+  moveFiles: (db: Tx) => Promise<void>
   migrations?: Migration[]
 }
 
@@ -47,7 +47,7 @@ export async function loadDump(url: string, dir: string, manifest: Manifest, opt
       await db.query('begin')
       await db.query(`${EXACT_TEXT}; set local idle_in_transaction_session_timeout = 0`)
       await load(db, dir, manifest, options)
-      await options.place(db)
+      await options.moveFiles(db)
       options.signal.throwIfAborted()
       await db.query('commit')
       isDone = true

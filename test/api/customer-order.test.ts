@@ -75,8 +75,8 @@ async function walk(query: string, limit: number, way: 'cursor' | 'page'): Promi
   const ids: string[] = []
   let next = ''
   for (let n = 1; ; n++) {
-    const place = way === 'page' ? `&page=${n}` : next && `&starting_after=${next}`
-    const { status, body, headers } = await api.call('GET', `/v4/customers?limit=${limit}${query}${place}`)
+    const cursor = way === 'page' ? `&page=${n}` : next && `&starting_after=${next}`
+    const { status, body, headers } = await api.call('GET', `/v4/customers?limit=${limit}${query}${cursor}`)
     expect(status).toBe(200)
     expect(headers.get('x-qon-pagination-restarted')).toBeNull()
     ids.push(...body.data.map((row: { id: string }) => row.id))

@@ -98,10 +98,10 @@ test('a target with a project is left alone', async () => {
 test('a restore that fails leaves the target as it was, sequences too', async () => {
   const { env, database, projects } = await place()
   const manifest = await readManifest(original)
-  const place_ = async () => {
+  const noSpace = async () => {
     throw new Error('no space')
   }
-  await expect(loadDump(database.url, original, manifest, { signal, place: place_ })).rejects.toThrow('no space')
+  await expect(loadDump(database.url, original, manifest, { signal, moveFiles: noSpace })).rejects.toThrow('no space')
   const cut = await copyOf(inManifest(m => (m.tables.find(({ name }) => name === 'keys')!.rows = 4)))
   expect(await call(restore, [cut], env)).toMatchObject({ code: 1, notes: expect.stringContaining('keys has 3 rows instead of 4') })
   expect(await projects()).toBe(0)
@@ -113,7 +113,7 @@ test('a service that starts meanwhile waits, and then finds the projects', async
   let starting: Promise<unknown> = Promise.resolve()
   await loadDump(database.url, original, await readManifest(original), {
     signal,
-    place: async () => {
+    moveFiles: async () => {
       starting = migrate(database.url)
       await until('the service that waits', async () => {
         const { rowCount } = await database.pool.query(
@@ -138,7 +138,7 @@ test('an older backup is loaded as it was and then brought forward', async () =>
     sql: `alter table projects add column shout text; update projects set shout = upper(name)`,
   }
   const migrations = [...(await knownMigrations()), later]
-  await loadDump(database.url, original, await readManifest(original), { signal, place: check, migrations })
+  await loadDump(database.url, original, await readManifest(original), { signal, moveFiles: check, migrations })
   const { rows } = await database.pool.query(
     'select left(shout, 3) as shout, (select max(version) from migrations) as version from projects',
   )
@@ -187,7 +187,7 @@ test('tables of later migrations go along without a change here: every type, ide
   expect(dumped.tables.map(({ name }) => name)).not.toContain('a_child_2026')
   const to = await place()
   await to.database.pool.query(later)
-  await loadDump(to.database.url, dir, { ...dumped, fingerprint: '', has_secret: false, files: [] }, { signal, place: check })
+  await loadDump(to.database.url, dir, { ...dumped, fingerprint: '', has_secret: false, files: [] }, { signal, moveFiles: check })
   const content = async (pool: typeof to.database.pool) => [
     (await pool.query('select o::text from "Odd ""name" o order by id')).rows,
     (await pool.query('select c::text from a_child c order by 1')).rows,

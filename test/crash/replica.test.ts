@@ -58,11 +58,11 @@ const rowsOf = (access: FactAccess) =>
   })
 
 /** What a process that opens replicas in the folder reads. */
-async function readFrom(place: string) {
+async function readFrom(folder: string) {
   const answers: string[] = []
   const errors: string[] = []
   const replicas = replicasOf({
-    ...{ pool: scanning, folder: place, memory: '384MB', from: 0, patienceMs: 60_000 },
+    ...{ pool: scanning, folder, memory: '384MB', from: 0, patienceMs: 60_000 },
     onAnswer: by => answers.push(by),
     onError: error => errors.push(error.message),
   })

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { details, type FieldFault, type InputPart } from '../../schemas/details.ts'
 import { descriptions, type OperationId, validateEventInput } from '../../schemas/generated/operations.ts'
 
-const refused = (id: OperationId, place: InputPart, value: unknown): FieldFault[] => {
-  const validate = descriptions.find(operation => operation.id === id)!.validate[place]!
+const refused = (id: OperationId, part: InputPart, value: unknown): FieldFault[] => {
+  const validate = descriptions.find(operation => operation.id === id)!.validate[part]!
   expect(validate(value)).toBe(false)
-  return details(validate.errors, place, value)
+  return details(validate.errors, part, value)
 }
 const event = { event_id: 'a', event_name: 'opened', happened_at: '2026-03-01T09:00:00Z' }
 const item = (more: object, start = 'events[3]') => {
@@ -53,8 +53,8 @@ test.each<[string, OperationId, InputPart, unknown, FieldFault[]]>([
       { field: 'properties[1].extra', message: 'unknown field' },
     ],
   ],
-])('%s', (_name, id, place, value, expected) => {
-  expect(refused(id, place, value)).toEqual(expected)
+])('%s', (_name, id, part, value, expected) => {
+  expect(refused(id, part, value)).toEqual(expected)
 })
 
 test.each<[string, OperationId, InputPart, unknown, FieldFault]>([
@@ -68,8 +68,8 @@ test.each<[string, OperationId, InputPart, unknown, FieldFault]>([
     { field: 'environment', message: 'must be one of prod, sandbox' },
   ],
   ['no integer, and below the least', 'v4ListEvents', 'query', { limit: 0.5 }, { field: 'limit', message: 'must be integer' }],
-])('one fault is told once: %s', (_name, id, place, value, expected) => {
-  expect(refused(id, place, value)).toEqual([expected])
+])('one fault is told once: %s', (_name, id, part, value, expected) => {
+  expect(refused(id, part, value)).toEqual([expected])
 })
 
 test('a fault names the item of the list, and a step of no kind names the kinds', () => {

@@ -69,11 +69,11 @@ describe('input', () => {
 
   test.each(descriptions.filter(({ path }) => path.includes('{')))('in the path of $id', async ({ id, path: pattern }) => {
     const request = requestOf(id)
-    const places = pattern.split('/').flatMap((part, i) => (part.startsWith('{') ? [i] : []))
+    const indexes = pattern.split('/').flatMap((part, i) => (part.startsWith('{') ? [i] : []))
     await fc.assert(
-      fc.asyncProperty(fc.constantFrom(...places), segment, async (place, text) => {
+      fc.asyncProperty(fc.constantFrom(...indexes), segment, async (index, text) => {
         const parts = request.path.split('/')
-        parts[place] = ascii(text)
+        parts[index] = ascii(text)
         check(await shop.send({ ...request, path: parts.join('/') }))
       }),
       runs(RUNS.path),

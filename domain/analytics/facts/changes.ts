@@ -59,9 +59,9 @@ function countBySecond(times: number[]): Map<number, number> {
 const oncePerSecond = (times: number[]): number[] => [...new Map(times.map(at => [seconds(at), at])).values()]
 
 /**
- * Every change of a subscription with both of its sides, one per second. An end that time alone brings is dated at the period's end; it counts
+ * Every change of a subscription with the state before and the state after it, one per second. An end that time alone brings is dated at the period's end; it counts
  * from `counts_from` on, because until then a renewal may be reported. The end of a paid run is dated at the end of its access; where billing
- * retry follows, it is a row of its own without a change of sides, which counts once the retry has ended.
+ * retry follows, it is a row of its own without a change of state, which counts once the retry has ended.
  */
 export async function changesOf(
   subscription: Subscription,

@@ -75,7 +75,7 @@ export type TransactionFact = Attribution &
     event: string | null
   }
 
-/** One side of a change. `amount` is null unless it counts for MRR: state paid or grace, auto-renew on. */
+/** The state before or after a change. `amount` is null unless it counts for MRR: state paid or grace, auto-renew on. */
 export type ChangeState = KnownTraits & {
   state: SubscriptionStateName
   renewing: boolean

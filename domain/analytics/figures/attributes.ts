@@ -2,7 +2,7 @@ import type { ChartOf } from './chart-table.ts'
 
 /**
  * An attribute of facts. `category`: what it is a property of. `type`: list, its values can be listed; text, an exact match. `persistent`: every
- * chart has it. `columns`: in transactions, in the sides of changes (behind `a_` and `b_`, unless `hasOneState`), in users, and of users in cohorts
+ * chart has it. `columns`: in transactions, in the states of changes (behind `a_` and `b_`, unless `hasOneState`), in users, and of users in cohorts
  * by their first transaction. An attribute without columns is a set of users: those of whom it is true now.
  */
 type AttributeRow = {

@@ -56,7 +56,7 @@ export type FactBounds = {
   areProceedsStated: boolean
 }
 
-/** The sides of subscriptions that stood just before `at`, as a table. */
+/** The states of subscriptions that stood just before `at`, as a table. */
 export type StockSnapshot = { at: number; table: string }
 
 /**
@@ -83,7 +83,7 @@ export type FactSource = {
   columns(statement: FigureStatement): Promise<FigureColumns>
   /** Times at which users were active: all that are needed to tell who was in each interval of the grid. `now`: the last second of facts. */
   activeTimes(grid: Grid, now: number): Promise<ActiveTimes>
-  /** The sides that stood at the last time up to `at` for which the driver keeps them; null: it does not. `now`: the last second of facts. */
+  /** The states that stood at the last time up to `at` for which the driver keeps them; null: it does not. `now`: the last second of facts. */
   standing(at: number, now: number): StockSnapshot | null
   /** The numbers of words that occur; a word that nobody has is left out. */
   numbersOf(words: string[]): Promise<Map<string, number>>

@@ -15,11 +15,11 @@ const RENEWALS = 5_000
 
 /** A user with so many posted renewals. */
 function lifeOf(renewals: number): UserHistory {
-  const place = { country: null, app_version: null, locale: null }
+  const knownTraits = { country: null, app_version: null, locale: null }
   const transactions = Array.from(
     { length: renewals },
     (_, n): PostedTransaction => ({
-      ...{ ...place, id: `event-${n}`, user_id: 'u', name: 'subscription_renewed', platform: 'iOS', transaction: `t${n}` },
+      ...{ ...knownTraits, id: `event-${n}`, user_id: 'u', name: 'subscription_renewed', platform: 'iOS', transaction: `t${n}` },
       ...{ at: n * HOUR_MS, begins: n * HOUR_MS, recorded: n * HOUR_MS, price: '5', currency: 'USD', proceeds: null, price_usd: null },
       ...{ proceeds_usd: null, product_id: 'hourly', screen_id: null, known_country: null, known_app_version: null, known_locale: null },
     }),
@@ -28,7 +28,7 @@ function lifeOf(renewals: number): UserHistory {
     ...{ id, user_id, platform, name, at, begins, recorded, transaction, lineage: 'l', product: 'hourly', planned: null, grace: null },
     ...{ expires: begins + HOUR_MS, amount: 5_000_000n, discounted: false },
   }))
-  const user = { ...place, no: 1, id: 'u', created: 0, platform: null, media: null, campaign: null, ad_set: null, ad: null }
+  const user = { ...knownTraits, no: 1, id: 'u', created: 0, platform: null, media: null, campaign: null, ad_set: null, ad: null }
   return { user, purchases: [], posted, transactions, screens: [] }
 }
 

@@ -151,11 +151,11 @@ describe('in SQL', () => {
     ['DuckDB', byDuckDb],
   ])('a time has the number of the interval that it lies in: %s', async (_, numbersOf) => {
     await fc.assert(
-      fc.asyncProperty(question, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 }), async (picked, places) => {
+      fc.asyncProperty(question, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 }), async (picked, fractions) => {
         const window = { from: picked.from, to: picked.from + picked.length }
         const all = [windowBefore(window), window].flatMap(one => bucketStarts(one, picked.unit, picked.zone))
         const edges = all.flatMap(start => [start - 1, start]).filter(at => at >= all[0]!)
-        const random = places.map(place => all[0]! + Math.floor(place * (window.to - all[0]!)))
+        const random = fractions.map(fraction => all[0]! + Math.floor(fraction * (window.to - all[0]!)))
         const times = [...edges, ...random, window.to - 1].slice(0, 500).filter(at => at < window.to)
         const grid = { starts: all, end: window.to }
         const expected = times.map(at => all.findLastIndex(start => start <= at))

@@ -108,10 +108,10 @@ test.each([
 })
 
 test('the age of the last push of each connected store; one that has never pushed shows as never', async () => {
-  const place = { project: project.id, environment: project.production, kind: 'production' as const }
-  await createSweep(api.pool, { ...place, platform: 'apple' })
-  await createSweep(api.pool, { ...place, platform: 'google' })
-  await createSweep(api.pool, { ...place, platform: 'apple', environment: project.sandboxEnvironment, kind: 'sandbox' })
+  const target = { project: project.id, environment: project.production, kind: 'production' as const }
+  await createSweep(api.pool, { ...target, platform: 'apple' })
+  await createSweep(api.pool, { ...target, platform: 'google' })
+  await createSweep(api.pool, { ...target, platform: 'apple', environment: project.sandboxEnvironment, kind: 'sandbox' })
   const age = async (store: string, environment: string) =>
     (await metric(`perennial_store_last_push_seconds{project="${project.id}",store="${store}",environment="${environment}"}`))!.split(
       ' ',

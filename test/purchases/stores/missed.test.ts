@@ -28,9 +28,9 @@ beforeEach(async () => {
 /** The check of a queue is due, and done. */
 async function checked(platform: 'apple' | 'google', name: string): Promise<void> {
   const { api, project } = stores
-  const place = { project: project.id, platform, environment: project.production, kind: 'production' as const }
+  const target = { project: project.id, platform, environment: project.production, kind: 'production' as const }
   const before = requested.length
-  await transaction(api.pool, tx => checkQueues(tx, place, [name], { afterSeconds: 0, isForBoth: platform === 'google' }))
+  await transaction(api.pool, tx => checkQueues(tx, target, [name], { afterSeconds: 0, isForBoth: platform === 'google' }))
   await until('the store is asked', () => requested.length > before || undefined)
   await stores.settled()
 }

@@ -175,9 +175,9 @@ describe.each(WALKED_STORES.map((store): [string, WalkedStore] => [store.platfor
     await walk.refund(await nextStep())
     await nextStep()
     const { id, production } = stores.project
-    const place = { project: id, platform: store.platform, environment: production, kind: 'production' } as const
+    const target = { project: id, platform: store.platform, environment: production, kind: 'production' } as const
     const of = { afterSeconds: 0, isForBoth: store.platform === 'google' }
-    await transaction(stores.api.pool, tx => checkQueues(tx, place, [walk.queue], of))
+    await transaction(stores.api.pool, tx => checkQueues(tx, target, [walk.queue], of))
     await until('the refund is known', async () => (await purchases())[0]!.refunded || undefined, 10_000)
     await stores.settled()
     expect(await purchases()).toEqual([{ isOwned: true, renews: false, refunded: true }])

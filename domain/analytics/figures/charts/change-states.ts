@@ -5,7 +5,7 @@ import type { ProductVocabulary } from '../product-vocabulary.ts'
 import type { Dialect, StockSnapshot } from '../source.ts'
 import type { Multiplier, StatePrefix } from './money.ts'
 
-/** What a side of a change says, behind `a_` and `b_`. */
+/** The columns of a state, after the prefix `a_` (after the change) or `b_` (before it). */
 export const STATE_COLUMNS =
   'state renewing amount usd_given is_intro length bought_on platform product currency country app_version locale'.split(' ')
 
@@ -17,8 +17,8 @@ const oneState = (changes: string, prefix: 'a' | 'b', sign: 1 | -1, conditions: 
 export type RowCondition = (row: string) => string
 
 /**
- * What stands behind `from`: the two sides of each change as rows, the one after with sign 1, the one before with sign −1. The sum of signed
- * values over all changes before a time is the value at that time. Only sides in trial, paid or grace. `standing`: the sides that stood just before a
+ * SQL to select from: the two states of each change as rows, the one after with sign 1, the one before with sign −1. The sum of signed
+ * values over all changes before a time is the value at that time. Only states in trial, paid or grace. `standing`: the states that stood just before a
  * time, in place of all changes before it. `only`: of the changes that are read.
  */
 export function statesSql(changes: string, standing: StockSnapshot | null = null, only: RowCondition | null = null): string {
@@ -30,13 +30,13 @@ export function statesSql(changes: string, standing: StockSnapshot | null = null
   return `(${states.join(' union all ')})`
 }
 
-/** Whether a change is one of state, auto-renew or period. Any other one tells of a period or run before the present one: both of its sides are the same. */
+/** Whether a change is one of state, auto-renew or period. Any other one tells of a period or run before the present one: both of its states are the same. */
 export const statesDiffer =
   ({ changesState }: Pick<Dialect, 'changesState'>): RowCondition =>
   row =>
     `(${changesState(row)} or ${row}.cause in (${CHANGE_CAUSE.begin}, ${CHANGE_CAUSE.handover}))`
 
-/** The column of an attribute in a row of the sides. */
+/** The column of an attribute in a row of a state. */
 export const stateColumn = (row: string, { columns }: ColumnAttribute): string => `${row}.${columns.state}`
 
 const hasDurations = ({ durations }: ProductVocabulary): boolean => durations.columns[0]!.values.length > 0

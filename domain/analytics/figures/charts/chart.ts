@@ -99,7 +99,7 @@ export const chartFigures = (
     const whole = segmented?.whole ?? own.at(-1)!
     const left = (segmented?.leftOut ?? lines!.leftOut([ALL])).slice(frame.lead, frame.lead + frame.buckets.length)
     const isLeft = chart.kind === 'stock' ? left.at(-1) : left.find(count => count !== 0n)
-    // Both sides of a change are in these sums: what is left out of one may stand against what is left out of the other.
+    // Both states of a change are in these sums: what is left out of one may stand against what is left out of the other.
     const isUnsure = lines === null && chart.measure === 'usd' && measure.segmented !== undefined
     const mayBeLeft = isUnsure ? await hasUnrated(context) : isLeft
     return {

@@ -62,7 +62,7 @@ async function firstOpen(context: ScanContext, code: ChartCode, from: number): P
       const { scans } = MEASURES[code]
       const isOfEnds = scans.includes('ended')
       if (!isOfEnds && !scans.some(scan => OF_STATES.includes(scan))) return null
-      // An end that billing retry delays changes no side.
+      // An end that billing retry delays changes no state.
       const only = isOfEnds ? [] : ['c.a_state <> c.b_state']
       const where = [`c.counts_from > ${now}`, `c.happened <= ${now}`, `c.happened >= ${from}`, ...only]
       return (await timesAround(context, { column: 'c.happened', from: `${source.dialect.tables.changes} c`, where, at: from })).first

@@ -21,7 +21,7 @@ export type MoneySql = {
   areProceedsStated?: boolean
 }
 
-/** What a row of two sides has before the names of the columns of one. */
+/** The prefix of the columns of one state, in a row that has two. */
 export type StatePrefix = '' | 'a_' | 'b_'
 
 /**
@@ -33,11 +33,11 @@ export type Multiplier = { codes: string[]; sql: string; valueOf: (codes: (bigin
 /** What an amount is multiplied by: the factor, or one of its digits. */
 export type FactorPart = number | 'whole'
 
-/** Whether a row of transactions or of sides states an amount in USD. */
+/** Whether a row of transactions or of states states an amount in USD. */
 const hasGiven = (row: string, prefix: StatePrefix): string => `${row}.${prefix}usd_given is not null`
 
 /**
- * Joins the factors of the row's currency (`f`). `given`: whether it states amounts in USD. `isOptional`: some rows have no amount on the side, and
+ * Joins the factors of the row's currency (`f`). `given`: whether it states amounts in USD. `isOptional`: some rows have no amount on the state, and
  * must not be lost.
  */
 export function factorJoins(

@@ -8,13 +8,13 @@ import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term }
 type ChangePrefix = Exclude<StatePrefix, ''>
 const PREFIXES: ChangePrefix[] = ['a_', 'b_']
 
-/** SQL for whether a side of the change `c` counts for MRR and is inside of the filters. */
+/** SQL for whether a state of the change `c` counts for MRR and is inside of the filters. */
 function isInside(prefix: ChangePrefix, { restriction }: ScanContext): string {
   const column = columnIn(({ columns }) => (columns.hasOneState ? `c.${columns.state}` : `c.${prefix}${columns.state}`))
   return [`c.${prefix}amount is not null`, ...conditionsOf(restriction, 'c.user_no', column)].join(' and ')
 }
 
-/** Whether one side of a change can be inside of the filters while the other one, which counts too, is outside. */
+/** Whether one state of a change can be inside of the filters while the other one, which counts too, is outside. */
 export const dividesStates = ({ words, segment }: Restriction): boolean =>
   [...words.keys(), ...(segment ? [segment.code] : [])].some(code => {
     const attribute = attributeOf(code)!
@@ -23,7 +23,7 @@ export const dividesStates = ({ words, segment }: Restriction): boolean =>
 
 const OF_A_STATE = ['amount', 'usd_given', 'currency', 'bought_on', 'length', 'is_intro', 'product']
 
-/** Each change with what decides its monthly amounts before and after; a side outside of the filters has no amount. `more`: further columns. */
+/** Each change with what decides its monthly amounts before and after; a state outside of the filters has no amount. `more`: further columns. */
 function changesSql(context: ScanContext, more: string[]): string {
   const { source, restriction, now } = context
   const isDivided = dividesStates(restriction)
@@ -45,10 +45,10 @@ function changesSql(context: ScanContext, more: string[]): string {
     where ${counts('c', now)} and (${isAny}))`
 }
 
-/** What both sides have in common. */
+/** What both states have in common. */
 const ofUser = columnIn(({ columns }) => (columns.hasOneState ? `c.${columns.state}` : null))
 
-/** Whether the two sides of `m` differ in nothing but the day whose rate converts them. */
+/** Whether the two states of `m` differ in nothing but the day whose rate converts them. */
 export const IS_SAME_PRICE = `m.moves = ${MOVEMENTS.samePrice}`
 
 const KINDS = [1, 2, 3, 4]
@@ -100,7 +100,7 @@ export function movementAtOnce(context: ScanContext, more: string[] = []): Scan 
   }
 }
 
-/** The changes by how they move m, where no filter has one side of a change inside and the other outside. A gain or a loss has one side to convert. */
+/** The changes by how they move m, where no filter has one state of a change inside and the other outside. A gain or a loss has one state to convert. */
 function movementParts(context: ScanContext, all: Scan): Scan[] {
   const { source, restriction, now, money, products } = context
   const { changes } = source.dialect.tables
@@ -125,7 +125,7 @@ function movementParts(context: ScanContext, all: Scan): Scan[] {
   ]
 }
 
-/** Two sides that differ only in the day: there are few days, currencies and lengths, so amounts are added up first, and the factors are compared. */
+/** Two states that differ only in the day: there are few days, currencies and lengths, so amounts are added up first, and the factors are compared. */
 function samePrice({ money, products }: ScanContext): Pick<Scan, 'measured' | 'split' | 'multipliers' | 'alike'> {
   const factor = monthlyFactor('c', products, 'a_')
   const lengths = factor.codes.map((_, i) => `length${i}`)

@@ -6,9 +6,9 @@ import type { FactSource, StockSnapshot } from '../source.ts'
 import type { FactorPart, MoneySql, Multiplier } from './money.ts'
 
 /**
- * What every statement of a question needs. `now`: the last second whose facts count. `standing`: of a stock, the sides from which on changes are
- * read. `states`: what stands behind `from` in place of the sides of all changes. `areStatesTogether`: no filter and no division of this question has one
- * side of a change and not the other.
+ * What every statement of a question needs. `now`: the last second whose facts count. `standing`: of a stock, the states from which on changes are
+ * read. `states`: what stands behind `from` in place of the states of all changes. `areStatesTogether`: no filter and no division of this question has one
+ * state of a change and not the other.
  */
 export type ScanContext = {
   source: FactSource

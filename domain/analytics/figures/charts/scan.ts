@@ -143,7 +143,7 @@ function ended({ source, restriction, now }: ScanContext): Scan {
   }
 }
 
-/** `only`: the changes whose two sides differ in what is summed. The others add nothing, where both sides of a change are in the same sums. */
+/** `only`: the changes whose two states differ in what is summed. The others add nothing, where both states of a change are in the same sums. */
 function statesOf({ source, standing, states, areStatesTogether }: ScanContext, only: RowCondition | null): string {
   return states ?? statesSql(source.dialect.tables.changes, standing, areStatesTogether ? only : null)
 }

@@ -134,7 +134,7 @@ async function rateChanges(
 ): Promise<NumberChange[]> {
   if (rates.days.length === 0) return []
   const change = (i: number) => ({ day: rates.days[i]!, cause: 'exchange_rates' as const, facts: null })
-  // The two sides of a movement have two days, and rates of their own.
+  // The two states of a movement have two days, and rates of their own.
   if (MEASURES[requested.chart.code].scans.includes('movement')) return rates.days.map((_, i) => ({ ...change(i), contribution: null }))
   const sums = await datedSums(context, requested, { by: '0', where: `f.recorded < ${since}` })
   const prices = await formerContributions(db, sums, requested.question.currency, rates)

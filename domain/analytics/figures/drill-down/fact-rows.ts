@@ -76,7 +76,7 @@ const OF_USERS: Columns = {
   ...allOf('u', ['platform', 'country']),
 }
 
-/** Of the side after the change, unless only the one before is inside of the filters. */
+/** Of the state after the change, unless only the one before is inside of the filters. */
 const ofState = (name: string) => `case when m.a_amount is not null then m.a_${name} else m.b_${name} end`
 const IN_BOTH = 'm.a_amount is not null and m.b_amount is not null'
 const OF_MOVEMENTS: Columns = {
@@ -91,7 +91,7 @@ const MORE_OF_CHANGES = [
   'c.b_amount as b_any',
 ]
 
-/** The last change of each subscription before a time, with its side after: what `sidesSql` adds up to. */
+/** The last change of each subscription before a time, with its state after: what `statesSql` adds up to. */
 function standingSql({ source, now }: ScanContext, before: number): string {
   const { changes } = source.dialect.tables
   const until = (row: string) => `${row}.happened < ${before} and ${counts(row, now)}`

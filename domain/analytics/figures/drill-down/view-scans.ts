@@ -83,7 +83,7 @@ const unlessRefund = (value: string) => `case when t.kind = 'refund' then 0 else
 const counted = (condition: string) => `case when ${condition} then 1 else 0 end`
 const BY_RENEWAL = ['s.after_renewing is true', 's.after_renewing is not true']
 
-/** The column of an attribute in a change; those of the user have no sides. */
+/** The column of an attribute in a change; those of the user have no states. */
 const ofState = (row: string, prefix: string) => (code: AttributeCode) => {
   const attribute = attributeOf(code)!
   return isColumn(attribute) ? `${row}.${attribute.columns.hasOneState ? '' : prefix}${code}` : null
@@ -102,7 +102,7 @@ function states(terms: ViewTerms, condition: string, sums: string[]): ViewScan {
   return { from: last, where: [condition, ...terms.restrict('s.user_no', ofState('s', 'after_'))], terms: sums }
 }
 
-/** Monthly amounts before and after each change, in 336ths; 0 on a side outside of the filters. */
+/** Monthly amounts before and after each change, in 336ths; 0 on a state outside of the filters. */
 function movement(terms: ViewTerms): ViewScan {
   const monthly = (prefix: string) => {
     const isInside = [`c.${prefix}amount is not null`, ...terms.restrict('c.user_no', ofState('c', prefix))].join(' and ')

@@ -5,7 +5,7 @@ import { TABLES } from './tables.ts'
 // What stood at the beginning of a month, so that a stock of today does not add up the changes of years.
 
 /**
- * The subscriptions in trial, paid or grace just before `at`, as rows of a table with the side of the last change of each. `countsFrom`: all of the
+ * The subscriptions in trial, paid or grace just before `at`, as rows of a table with the state of the last change of each. `countsFrom`: all of the
  * ends before `at` count from then on.
  */
 export type KeptSnapshot = { at: number; table: string; countsFrom: number }

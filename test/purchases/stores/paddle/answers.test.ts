@@ -41,11 +41,11 @@ const ANSWERS: [string, VendorReply, object][] = [
   ['401', { status: 401 }, { is: 'refused', why: 'http_401' }],
   ['403', { status: 403, body: { error: { code: 'forbidden' } } }, { is: 'refused', why: 'http_403' }],
 ]
-const PLACES = ['/subscriptions/', '/transactions', '/adjustments']
+const PATHS = ['/subscriptions/', '/transactions', '/adjustments']
 
-for (const place of PLACES)
-  test.each(ANSWERS)(`${place}: %s`, async (_, reply, answer) => {
-    answerOf(place, reply)
+for (const path of PATHS)
+  test.each(ANSWERS)(`${path}: %s`, async (_, reply, answer) => {
+    answerOf(path, reply)
     expect(await refresh()).toEqual(answer)
   })
 
@@ -58,11 +58,11 @@ test.each([
   [404, 'unknown'],
   [410, 'gone'],
 ])('%i: %s', async (status, is) => {
-  for (const [place, queue] of [
+  for (const [path, queue] of [
     ['/subscriptions/', subscription],
     ['/transactions/', once],
   ] as const) {
-    answerOf(place, { status, body: { error: { code: 'not_found' } } })
+    answerOf(path, { status, body: { error: { code: 'not_found' } } })
     expect(await refresh(queue)).toEqual({ is })
   }
 })
@@ -120,8 +120,8 @@ test('the earliest of the answers counts', async () => {
 })
 
 test('an answer that does not come ends with the signal, in the midst of paging as well', async () => {
-  for (const place of PLACES) {
-    answerOf(place, 'hang')
+  for (const path of PATHS) {
+    answerOf(path, 'hang')
     const controller = new AbortController()
     const requested = refresh(subscription, { ...fixture.context, signal: controller.signal })
     setTimeout(() => controller.abort(new Error('enough')), 20)
