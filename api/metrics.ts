@@ -6,7 +6,7 @@ import type { Readiness } from './readiness.ts'
 export type HttpMetrics = { answered(operation: string, status: number, seconds: number): void }
 export type FigureMetrics = { figuresBy(by: string): void }
 export type RunMetrics = { outcome(kind: string, outcome: string): void }
-/** `environment` and `type` are empty where nothing authentic has said them. */
+/** `environment` and `type` are empty where no authentic notification states them. */
 export type NotificationLabels = { store: string; environment: string; type: string; source: string; answer: string }
 export type StoreMetrics = { notification(labels: NotificationLabels, seconds: number): void }
 /** `sandboxInProduction`: a user of production has claimed a purchase of a store's sandbox, and got access for a short time. */

@@ -96,7 +96,7 @@ const named = ({ keyword, params, propertyName }: ErrorObject) => {
 // These keywords only report that a keyword below them failed. That keyword has its own line.
 const summaries = new Set(['propertyNames', 'if'])
 
-// One fault is told once: the keyword on the left tells what those on the right tell, too. An empty id breaks its pattern and its length.
+// One fault is reported once: the keyword on the left reports what those on the right report, too. An empty id breaks its pattern and its length.
 const covered = {
   enum: ['type'],
   type: ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],

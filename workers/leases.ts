@@ -18,7 +18,7 @@ type Lease = {
   renewAt: number
   /** The effect is over and only its record is left. */
   isRecording: boolean
-  /** The database has said that the lease is gone. */
+  /** The database has reported that the lease is gone. */
   isGone: boolean
 }
 /**

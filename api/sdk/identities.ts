@@ -10,7 +10,7 @@ import { ofKnownUser, ofUser, type SdkCall } from './operation.ts'
 
 type Call = SdkCall<'sdkIdentifyUser'>
 
-/** Each writes its audit entry: the link is what an operator asks about when access went to the wrong person. What a store has told of the identity is the user's. */
+/** Each writes its audit entry: the link is what an operator asks about when access went to the wrong person. What a store has reported of the identity belongs to the user. */
 async function recordLink(tx: Tx, { trail, environment, body: { identity_id: id } }: Call, user_id: string): Promise<void> {
   await audit(tx, trail, { resource: 'identity', id, after: { id, user_id }, user: user_id })
   await claimNamed(tx, environment, [{ id: user_id, identity: id }])

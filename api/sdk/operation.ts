@@ -36,7 +36,7 @@ export type SdkCaller = {
 
 export type SdkCall<Id extends SdkId> = SdkInput<Id> & SdkCaller
 
-/** `needsPlatform`: it is told ids of products of a store. `userOf`: the user whom the input names; undefined: the header tells. */
+/** `needsPlatform`: its input has ids of products of a store. `userOf`: the user whom the input names; undefined: the header names the user. */
 export type SdkOperation<Id extends SdkId = SdkId> = {
   id: Id
   userOf: (input: SdkInput<Id>) => unknown

@@ -12,7 +12,7 @@ import type { ToItem } from './item.ts'
 import { counted } from './progress.ts'
 import type { Row } from './rows.ts'
 
-// What `--trigger` would send, told before the first row is posted: 1,000 purchases of the past have called a webhook 1,000 times.
+// What `--trigger` would send, shown before the first row is posted: 1,000 purchases of the past have called a webhook 1,000 times.
 
 type Schemas = components['schemas']
 /** Events of one name and platform. */

@@ -19,7 +19,7 @@ const SHOWN = 100
 const DAY_MS = 86_400_000
 
 /**
- * Stores rates of exchange: all of a file or nothing. The file is read twice, so that bad lines are told without a database, and that the
+ * Stores rates of exchange: all of a file or nothing. The file is read twice, so that bad lines are reported without a database, and that the
  * database may ask for them again.
  */
 async function importGiven(given: string | undefined, context: CommandContext): Promise<number> {

@@ -62,7 +62,7 @@ function entriesOf(parsed: unknown): { entries: unknown[]; at: (i: number) => st
   return { entries, at: i => `${isAnswer ? 'data' : ''}[${i}]${named(i)}` }
 }
 
-/** The screens of a file: one object, an array of them, or a list as the API answers it. All faults are told at once; with any of them nothing is to be imported. */
+/** The screens of a file: one object, an array of them, or a list as the API answers it. All faults are reported at once; with any of them nothing is imported. */
 export function screensIn(text: string): { screens: ImportedScreen[]; faults: Fault[] } {
   let parsed: unknown
   try {

@@ -31,7 +31,7 @@ type StoreRow = {
   set_aside: number
 }
 
-/** A row for each environment of each store that is set up or has told something. */
+/** A row for each environment of each store that is set up or has reported something. */
 async function readStores({ pool, secrets, project }: OpenProject): Promise<StoreRow[]> {
   const [counts, sweeps, tests] = [await inboxCounts(pool, project), await lastSweeps(pool, project), await lastTests(pool, project)]
   type Where = { platform: StorePlatform; environment: EnvironmentKind | null }

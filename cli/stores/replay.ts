@@ -25,7 +25,7 @@ function faultOf(named: NamedNotification[]): string | null {
   return only.state === 'ignored' ? 'is of no interest: there is nothing to read in it' : null
 }
 
-/** Row numbers of the notifications that can be replayed; the others are told. */
+/** Row numbers of the notifications that can be replayed; the others are printed. */
 async function replayable({ pool, project }: OpenProject, given: string[], { note }: CommandContext): Promise<number[]> {
   const found = await findNotifications(pool, project, given)
   return [...new Set(given)].flatMap(name => {

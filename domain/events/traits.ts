@@ -22,8 +22,8 @@ type Field = (typeof LATEST)[number] | (typeof FIRST)[number] | keyof typeof ORI
 const FIELDS = [...LATEST, ...FIRST, ...ORIGINS] as const
 
 /**
- * What events say about a user: the last known device, app and platform, the first known ones, the first known attribution; when each of them was
- * told, in the order of FIELDS, and when the user was last seen (µs). An event need not say all of them: each has a time of its own.
+ * What events state about a user: the last known device, app and platform, the first known ones, the first known attribution; when each of them was
+ * reported, in the order of FIELDS, and when the user was last seen (µs). An event need not state all of them: each has a time of its own.
  */
 export type UserTraits = { [field in Field]: string | null } & { told_times: (number | null)[]; last_seen_at: number | null } & Beginning
 
@@ -37,7 +37,7 @@ const NOTHING_KNOWN = {
   is_seen_live: false,
 }
 
-/** Of a user of whom nothing is told yet. */
+/** Of a user of whom nothing is reported yet. */
 export const noTraits = (): UserTraits => ({ ...NOTHING_KNOWN, told_times: FIELDS.map(() => null) })
 
 /** For users who were written last before each value had its own time: one time for the last known values, and two for the first known ones. */
@@ -66,7 +66,7 @@ const SENT: [field: (typeof LATEST)[number], read: (item: Pick<EventInput, 'plat
   ['sdk_version', item => item.app?.sdk_version],
 ]
 
-/** What an event changed: a value, only the time at which a value was told, or nothing. */
+/** What an event changed: a value, only the time at which a value was reported, or nothing. */
 export type TraitChange = 'news' | 'time' | 'nothing'
 
 const most = (one: TraitChange, other: TraitChange): TraitChange => (one === 'news' || other === 'nothing' ? one : other)
@@ -93,7 +93,7 @@ function updateTrait(
 }
 
 /**
- * Updates a user's traits by one event (`at`: its time in µs). Of last known values the newest event that said one counts, so an import of history
+ * Updates a user's traits by one event (`at`: its time in µs). Of last known values the newest event that states one counts, so an import of history
  * does not overwrite today's device; of attribution the oldest.
  */
 export function updateTraits(
@@ -120,7 +120,7 @@ export function updateTraits(
 export const attributionOf = (traits: UserTraits): string => JSON.stringify(FIRST.map(field => traits[field]))
 
 /**
- * Updates what was known of a user first, by one event (`at`: its time in µs). The oldest event that said a value counts: the figures of the past
+ * Updates what was known of a user first, by one event (`at`: its time in µs). The oldest event that states a value counts: the figures of the past
  * must not move when the user updates the app.
  */
 export function updateOrigin(traits: UserTraits, item: Pick<EventInput, 'platform' | 'device' | 'app'>, at: number): TraitChange {

@@ -18,7 +18,7 @@ const columnValue = (traits: UserTraits, name: (typeof TRAIT_FIELDS)[number]) =>
 }
 
 const OF_BEGINNING = new Set<string>(['last_seen_at', 'created_at', 'is_seen_live'])
-/** What is told of a new user, beside the times that the creation sets. */
+/** The columns of what is reported of a new user, without the times that the creation sets. */
 export const REPORTED_COLUMNS = TRAIT_FIELDS.filter(name => !OF_BEGINNING.has(name)).map(name => ({
   name,
   type: name === 'told_times' ? 'bigint[]' : columnType(name),

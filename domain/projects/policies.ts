@@ -3,7 +3,7 @@ import { notFound } from '../kernel/refusal.ts'
 
 /**
  * What an operator decides per project; the first value is the default. transfer_policy: what becomes of a purchase that another user claims.
- * sandbox_access: what a production user gets for a purchase of Apple's sandbox (App Review). refund_preference: what Apple is told about
+ * sandbox_access: what a production user gets for a purchase of Apple's sandbox (App Review). refund_preference: what Apple is sent about
  * refunds; none: nothing.
  */
 export const PROJECT_POLICIES = {

@@ -11,7 +11,7 @@ export type NamedUser = { id: string; identity: string | null }
 type Unowned = { platform: Store; name: string; user: string; is_connected: boolean }
 
 /**
- * Gives new users the lineages without owner that a store has told of with their account. They are told as everything that is found later. Call it
+ * Gives new users the lineages without owner that a store has reported with their account. Their events are emitted as those of everything that is found later. Call it
  * last in the transaction that creates the users or their identities, and repeat that after `isReportConflict`.
  */
 export async function claimNamed(tx: Tx, environment: Environment, users: NamedUser[]): Promise<void> {
@@ -33,7 +33,7 @@ export async function claimNamed(tx: Tx, environment: Environment, users: NamedU
   }
 }
 
-/** Creates a user with an id that the app chose, with what a store has told of that id; null when the project has the user. */
+/** Creates a user with an id that the app chose, with what a store has reported of that id; null when the project has the user. */
 export async function createNamedUser(tx: Tx, chosen: ChosenUser): Promise<User | null> {
   const made = await createChosenUser(tx, chosen)
   if (made) await claimNamed(tx, chosen.environment, [{ id: made.id, identity: null }])

@@ -40,7 +40,7 @@ export function withSigned(input: PurchaseInput, confirmation: Confirmation): Pu
   }
 }
 
-/** What the caller says of the claimed transaction, for what the store leaves out. Which product it is of, only the store says. */
+/** The caller's statements of the claimed transaction, for what the store leaves out. Only the store states its product. */
 export function statementsOfClaim(claim: Claim, subject: string, statedAt: number): Statement[] {
   const { transaction, originalTransaction, token, order, subscription, storeType } = claim
   const common = { origin: 'caller' as const, statedAt, subject }
@@ -68,7 +68,7 @@ export function claimedGroup(groups: LockedReports[], { lineage }: Confirmation)
   return groups.find(({ reports }) => reports.some(report => report.lineage === lineage))
 }
 
-/** The purchase of a transaction that a store has told of before, under this id or under another one of the period `lineItem`. */
+/** The purchase of a transaction that a store has reported before, under this id or under another one of the period `lineItem`. */
 export async function findStated(
   tx: Tx,
   { lineage, younger }: Pick<LockedReports, 'lineage' | 'younger'>,

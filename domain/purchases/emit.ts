@@ -16,8 +16,8 @@ import { isTrialPurchase } from './subscriptions/recorded.ts'
 export type OnceOnly = 'begin' | 'changed' | 'level' | 'retry' | 'still_active' | 'expired'
 
 /**
- * A catalogue event of a purchase. `emittedAs`: the entry that says in the purchase's `emitted` that the log has it. `id`: its id in the log, the same
- * whenever it is told.
+ * A catalogue event of a purchase. `emittedAs`: its entry in the purchase's `emitted`, which lists what the log has. `id`: its id in the log, the same
+ * whenever it is emitted.
  */
 export type Emission = {
   purchase: PurchaseRow
@@ -25,7 +25,7 @@ export type Emission = {
   at: string
   emittedAs: OnceOnly | (string & {})
   id: string
-  /** What the log says with this event of refunds, and of what was taken back of them, in sum. */
+  /** The sum of refunds that the log states with this event, and the sum of refunds that were taken back. */
   refundReported?: string
   takenBackReported?: string
   /** The same of credits. */
@@ -40,9 +40,9 @@ export type Emission = {
   reason?: 'billing_error'
   /** False: not the customer cancelled it. */
   isVoluntary?: false | undefined
-  /** When the told fact happened and when it was recorded; by default as the purchase itself. */
+  /** When the fact of the event happened and when it was recorded; by default as the purchase itself. */
   fact?: { at: string; recorded: string }
-  /** A posted event of the log says it already: what is told is written down, and nothing is appended. */
+  /** A posted event of the log states it already: `emitted` gets the entry, and nothing is appended. */
   isPosted?: true
   /** Whether the purchase begins after 365 paid days of its subscription. */
   loyal?: boolean
@@ -117,7 +117,7 @@ function moneyOf({ purchase, slug, amount, paid = purchase, loyal }: Emission, r
 }
 
 /**
- * Whether a fact of the purchase is history when it is recorded. What was told of a lineage before it had a user counts as recorded when it got
+ * Whether a fact of the purchase is history when it is recorded. What was reported of a lineage before it had a user counts as recorded when it got
  * one. Stores tell the real time, also where the environment's clock runs ahead.
  */
 export function isLate(p: PurchaseRow, { at, recorded }: { at: string; recorded: string }, clockOffsetMs: number): boolean {

@@ -7,7 +7,7 @@ import { isTrialPurchase, periodOf } from './subscriptions/recorded.ts'
 import { refundedAmount } from './subscriptions/refund-parts.ts'
 
 // The events of what is stated about a purchase: auto-renew off and on, pauses, planned changes of product, billing retry, refund. What is stated is counted, and what the log has is counted:
-// the difference is told. So the same facts tell the same events in whatever order they come in, and nothing is told twice.
+// the difference is emitted. So the same facts give the same events in whatever order they come in, and nothing is emitted twice.
 
 /** How often the purchases' events of a kind are in the log. */
 const timesEmitted = (purchases: PurchaseRow[], key: string): number =>
@@ -21,7 +21,7 @@ type Step = { purchase: PurchaseRow; at: number; slug: string; isSilent?: boolea
 
 /**
  * Each time that auto-renew is switched off and on again, in order: at its begin a period has it on. Nobody cancels when the store gives up
- * charging, and nobody takes that back: only the end is told.
+ * charging, and nobody takes that back: only the end is emitted.
  */
 const switches = (purchase: PurchaseRow): Step[] => {
   const of = isTrialPurchase(purchase) ? 'trial' : 'subscription'
@@ -65,7 +65,7 @@ function switched({ purchase, at: ms }: Step, now: number): Pick<Emission, 'at' 
 
 /**
  * The steps of a kind, in order, that the log does not have. An event stands for a step of its purchase: for a silent one where the purchase has no other, because
- * a later word may make silent what was told. The rest stand for the earliest: a later word may bring the period to which a step belongs.
+ * a later statement may make silent what was emitted. The rest stand for the earliest: a later statement may bring the period to which a step belongs.
  */
 function pendingOf(all: Step[], slug: string, purchases: PurchaseRow[]): Step[] {
   const left = new Set(all)
@@ -132,7 +132,7 @@ const counted = (purchase: PurchaseRow, { fact, ...event }: Money, recorded: str
   fact: fact ?? { at: event.at, recorded },
 })
 
-/** Refunds that were posted before the purchase stated them: the log has them by the posted events. `pending`: what it does not say of what is stated. */
+/** Refunds that were posted before the purchase stated them: the log has them by the posted events. `pending`: the part of what is stated that the log lacks. */
 function repeatedRefunds(purchase: PurchaseRow, pending: string): Emission[] {
   let left = pending
   return purchase.repeated_refunds.flatMap(({ event, amount: millionths }) => {
@@ -154,8 +154,8 @@ function repeatedRefunds(purchase: PurchaseRow, pending: string): Emission[] {
 }
 
 /**
- * What went back in all, whether or not it was taken back, and what was taken back, each as far as the log does not say it yet. A refund that was
- * taken back before it was told is told as both.
+ * What went back in all, whether or not it was taken back, and what was taken back, each as far as the log does not state it yet. A refund that was
+ * taken back before it was emitted is emitted as both.
  */
 function refunds(purchase: PurchaseRow): Emission[] {
   const { refunded_at, is_subscription, refund_told, taken_back, taken_back_told } = purchase
@@ -200,7 +200,7 @@ function credited(purchase: PurchaseRow): Emission[] {
 type PendingScope = { isWaiting: (purchase: PurchaseRow) => boolean; beforeWaiting: ReadonlySet<PurchaseRow>; now: number }
 
 /**
- * The events of stated facts that are not told yet, and those of billing retry; those of a purchase whose begin waits come after its begin, and
+ * The events of stated facts that are not emitted yet, and those of billing retry; those of a purchase whose begin waits come after its begin, and
  * billing retry after the begin of the next period. A
  * family-shared purchase has none: the subscription belongs to another user.
  */

@@ -108,7 +108,7 @@ const timedEvents = ({ links }: Subscription<PurchaseRow>, { begins, ends }: Wai
   })
 
 /**
- * The begins, changes of product and timed events of all purchases that are due by `now` (ms) and do not wait, also those that were told
+ * The begins, changes of product and timed events of all purchases that are due by `now` (ms) and do not wait, also those that were emitted
  * before.
  */
 export function* lifecycleInSteps(purchases: PurchaseRow[], subscriptions: Followed[], now: number): Stepwise<Emission[]> {

@@ -73,7 +73,7 @@ export async function resolveOwner(
   }
 }
 
-/** Gives a lineage without owner its first one. What a store has told of it before counts as recorded from now on. */
+/** Gives a lineage without owner its first one. What a store has reported of it before counts as recorded from now on. */
 export async function giveLineage(tx: Tx, id: number, user: string): Promise<void> {
   await tx.query({
     name: 'give-lineage',

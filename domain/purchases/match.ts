@@ -29,7 +29,7 @@ function firstOf(rows: Iterable<PurchaseRow>, isFound: (row: PurchaseRow) => boo
   return undefined
 }
 
-/** The recorded purchase of each transaction that a store has told of, by its subject. A purchase is that of one transaction. */
+/** The recorded purchase of each transaction that a store has reported, by its subject. A purchase is that of one transaction. */
 export function matchPurchases(rows: PurchaseRow[], periods: StatedPeriod[]): Map<string, PurchaseRow> {
   const matched = new Map<string, PurchaseRow>()
   const free = new Set(rows.filter(({ subject }) => subject === null))
@@ -68,7 +68,7 @@ function reportedSwitch({ off_causes }: PurchaseRow, i: number): RenewalStatemen
   return { autoRenews: i % 2 === 1, ...(cause !== null && { isVoluntary: false, hasFailed: cause === 'billing_error' }) }
 }
 
-/** What a caller said of a purchase before the store told of it, as statements of the caller: they count where the store says nothing. */
+/** What a caller reported of a purchase before the store did, as statements of the caller: they count where the store states nothing. */
 export function reportedByCaller(row: PurchaseRow, subject: string): Statement[] {
   const period: PeriodStatement = {
     kind: 'period',

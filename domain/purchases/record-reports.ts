@@ -14,7 +14,7 @@ import { lastPurchaseOf } from './subscriptions/last-purchase.ts'
 import { TARGET_PLATFORM } from './subscriptions/purchase.ts'
 import { type RecordedLineage, writeReports } from './write-reports.ts'
 
-/** A concurrent transaction recorded the same purchase or told the same event. A repeat of the whole transaction finds it. */
+/** A concurrent transaction recorded the same purchase or emitted the same event. A repeat of the whole transaction finds it. */
 export const isReportConflict = (error: unknown): boolean => isTransactionConflict(error) || isLogConflict(error)
 
 export type RecordingOptions = {

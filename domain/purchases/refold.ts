@@ -31,7 +31,7 @@ export async function refold(tx: Tx, environment: Environment, users: string[], 
   const purchases = await recordedPurchases(tx, environment, users)
   const subscriptions = await stepwise(subscriptionsInSteps(purchases, await postedFacts(tx, environment, users)))
   const emissions = await stepwise(pendingInSteps(purchases, subscriptions, await noticesOf(tx, purchases), now))
-  // The next due time of a subscription must not count what is told here.
+  // The next due time of a subscription must not count what is emitted here.
   for (const { purchase, emittedAs } of emissions) purchase.emitted.push(emittedAs)
   await storeDerived(tx, purchases, emissions)
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, now)

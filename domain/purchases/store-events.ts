@@ -5,7 +5,7 @@ import { type PurchaseRow, recordedAt, shownProduct } from './subscriptions/purc
 /** A notification of a store that is an event by itself. `at` in ms. */
 export type NoticeRow = { lineage: number; subject: string; at: number; slug: string; id: string; recorded_at: string }
 
-/** The notices of the lineages that a store has told of. */
+/** The notices of the lineages that a store has reported. */
 export async function noticesOf(tx: Tx, purchases: PurchaseRow[]): Promise<NoticeRow[]> {
   const lineages = [...new Set(purchases.filter(({ subject }) => subject !== null).map(({ lineage }) => lineage))]
   if (lineages.length === 0) return []
@@ -50,7 +50,7 @@ function unmappedEvents(purchases: PurchaseRow[]): Emission[] {
   })
 }
 
-/** The events that only stores cause and that are not told yet. */
+/** The events that only stores cause and that are not emitted yet. */
 export function storeEvents(purchases: PurchaseRow[], notices: NoticeRow[]): Emission[] {
   const byLineage = Map.groupBy(purchases, ({ lineage }) => lineage)
   const noticed = new Set(notices.map(({ lineage }) => lineage))

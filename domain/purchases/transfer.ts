@@ -8,7 +8,7 @@ import { refold } from './refold.ts'
 
 /**
  * Moves a lineage to a user on the operator's word, whatever the transfer policy says. The next transfer by a claim is at the earliest 24 hours
- * later, so what the operator has undone stays undone. The events that were told of the former owner stay there. Gives the former owner. Throws
+ * later, so what the operator has undone stays undone. The events that were emitted for the former owner stay there. Gives the former owner. Throws
  * `not_found` for an unknown lineage or user.
  */
 export async function transferLineage(tx: Tx, environment: Environment, lineage: number, user: string): Promise<string | null> {

@@ -46,7 +46,7 @@ update purchases p set ${names.map(name => `${name} = f.${name}`).join(', ')}, v
 from jsonb_to_recordset($1::jsonb) f(id bigint, is_reported boolean, screen_id text, ${RECORD})
 where p.id = f.id and (f.is_reported or (${list('p')}) is distinct from (${list('f')}))`
 
-/** Writes what the store states of recorded purchases. `is_reported`: the store has said something new, which confirms the purchase at least. */
+/** Writes what the store states of recorded purchases. `is_reported`: the store has reported something new, which confirms the purchase at least. */
 export async function updateStated(tx: Tx, purchases: (NewPurchase & { id: number; is_reported: boolean })[]): Promise<void> {
   for (let from = 0; from < purchases.length; from += ROWS_AT_ONCE) {
     const some = purchases.slice(from, from + ROWS_AT_ONCE)

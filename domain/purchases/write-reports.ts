@@ -16,7 +16,7 @@ import { LAST_MS } from './subscriptions/period.ts'
 import type { PurchaseRow } from './subscriptions/purchase.ts'
 import { insertStated, updateStated } from './write-facts.ts'
 
-/** What a claim adds to the reports: the claimed transaction, what the caller said of it, the screen that sold it. */
+/** What a claim adds to the reports: the claimed transaction, the statements of the caller, the screen that sold it. */
 export type ClaimedTransaction = { subject: string; statements: Statement[]; screen: string | null }
 
 /**
@@ -83,7 +83,7 @@ async function keepAccount(tx: Tx, lineage: number, reports: LockedReports['repo
 
 type Folded = { folded: FoldedLineage; matched: Map<string, PurchaseRow> }
 
-/** The lineage as all of its statements say it. What callers said of purchases that the store tells of for the first time becomes statements. */
+/** The lineage as all of its statements give it. What callers reported of purchases that the store reports for the first time becomes statements. */
 async function fold(tx: Tx, environment: Environment, { lineage, platform }: LockedReports, wholeUntil: number | null): Promise<Folded> {
   const rows = await purchasesOfLineage(tx, lineage.id)
   const stated = async () => {
@@ -129,7 +129,7 @@ async function inOtherLineages(
 
 /**
  * Records what stores reported of one lineage: names, owner, statements, and the purchases that follow from all statements together. The lineages and
- * the users concerned are locked. Nothing is derived yet and no event told: `refold` of the owner does that.
+ * the users concerned are locked. Nothing is derived yet and no event emitted: `refold` of the owner does that.
  */
 export async function writeReports(tx: Tx, environment: Environment, group: LockedReports, writing: Writing): Promise<RecordedLineage> {
   const { lineage, platform, reports, isConflict } = group

@@ -17,6 +17,6 @@ export function loadedLater<Client extends object>(load: () => Promise<Client>, 
           yield* (await loaded())[name]!(...args) as AsyncGenerator<unknown>
         }
       : async (...args: unknown[]) => (await loaded())[name]!(...args)
-  // A promise is told by its `then`.
+  // JavaScript takes a value with a `then` for a promise.
   return new Proxy({} as Client, { get: (_, name) => (typeof name === 'string' && name !== 'then' ? method(name) : undefined) })
 }

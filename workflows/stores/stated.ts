@@ -1,4 +1,4 @@
-/** Without the fields about which nothing is said. */
+/** Without the fields that are undefined: nothing is stated about them. */
 export const stated = <Fields extends object>(fields: { [Key in keyof Fields]?: Fields[Key] | undefined }): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields
 

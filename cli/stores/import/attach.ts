@@ -66,7 +66,7 @@ async function userOfRow(attaching: Attaching, given: string): Promise<string | 
   return made.get(given) ?? (await findUser(attaching, given)) ?? { field: 'user', reason: `${given} is no user any more` }
 }
 
-/** Records what the store has said, and gives what nobody owns to the user. Gives the owner and whether it is new. */
+/** Records what the store has reported, and gives what nobody owns to the user. Gives the owner and whether it is new. */
 function record({ pool, environment }: Attaching, user: string, { reports, lineage, subject }: ClaimReports) {
   return transaction(
     pool,

@@ -77,7 +77,7 @@ function tableOf(table: 'transaction_facts' | 'subscription_changes', type: stri
         const values = [environment, generation, seq, numbersOf(some), contentsOf(some)]
         await adding
         adding = tx.query({ name: `add-${table}`, text: add, values })
-        // It is told where it is waited for.
+        // The error is thrown where the result is awaited.
         adding.catch(() => {})
       }
       await adding

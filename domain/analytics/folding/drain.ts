@@ -86,7 +86,7 @@ async function countMarked(pool: Pool, environment: Environment): Promise<number
 }
 
 /**
- * Folds up to `limit` marked users, but for no longer than `withinMs`: whatever is left then is for the workers, who are told. Gives the number of
+ * Folds up to `limit` marked users, but for no longer than `withinMs`: the workers are notified and fold whatever is left then. Gives the number of
  * users that are still marked, counted up to 10,000.
  */
 export async function drainWithin(pool: Pool, environment: Environment, limit: number, withinMs: number): Promise<number> {

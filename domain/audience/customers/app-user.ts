@@ -9,7 +9,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { noteSeen, SEEN_MICROS } from '../../users/last-seen.ts'
 import { lockUsers } from '../../users/user.ts'
 
-/** What an app tells of itself, its device, and where its user came from. */
+/** What an app reports of itself, its device, and where its user came from. */
 export type ReportedTraits = Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>
 
 /** A user of a project, in either environment. `no`: its number in the environment. `now` in µs, by the clock of that environment. */
@@ -29,7 +29,7 @@ export async function findAppUser(db: Db, environments: Environment[], id: strin
   return rows[0]
 }
 
-/** Takes the words of the app over, as of `now`: whether something was new, and whether it is something that figures of the past show. */
+/** Takes over what was reported as of `now`. `isNew`: something has changed. `isOrigin`: something that figures of the past show has changed. */
 function takeOver(user: FoundUser, reported: ReportedTraits, now: number): { isNew: boolean; isOrigin: boolean } {
   const attribution = attributionOf(user)
   const isNew = updateTraits(user, reported, now) === 'news'
@@ -38,7 +38,7 @@ function takeOver(user: FoundUser, reported: ReportedTraits, now: number): { isN
 }
 
 /**
- * Stores what the app says as the last known values of its user, and that the user was seen. Nothing is written when nothing is new.
+ * Stores what the app reports as the last known values of its user, and that the user was seen. Nothing is written when nothing is new.
  */
 export async function noteReportedTraits(pool: Pool, user: AppUser, reported: ReportedTraits): Promise<void> {
   const { environment, id, now } = user
@@ -47,7 +47,7 @@ export async function noteReportedTraits(pool: Pool, user: AppUser, reported: Re
   await noteSeen(pool, environment, id)
 }
 
-/** Stores what was said of a user as of `now`. */
+/** Stores what an app or Apple reported of a user as of `now`. */
 export async function recordReportedTraits(tx: Tx, { environment, id, now }: AppUser, reported: ReportedTraits): Promise<void> {
   // Among the others: a user who was erased meanwhile is no fault of a request that only names this user in a header.
   await lockUsers(tx, environment, [], [id])

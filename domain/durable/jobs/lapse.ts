@@ -10,7 +10,7 @@ import type { ClaimedJob } from './job.ts'
 export const UNRECORDED = 'the worker ended before the answer was recorded: the request may have been sent'
 
 /**
- * When the lapsed claim before this one began, on the environment's clock; null: there is none, or another worker has the job. It is told once:
+ * When the lapsed claim before this one began, on the environment's clock; null: there is none, or another worker has the job. It is reported once:
  * whoever calls this records it in the same transaction.
  */
 export async function takeLapse(tx: Tx, { kind, id, fence }: Pick<ClaimedJob, 'kind' | 'id' | 'fence'>): Promise<string | null> {

@@ -8,7 +8,7 @@ export const ALERT_WORKFLOW = { workflow: 'alert-message', version: 1 } as const
 
 export type AlertPhase = 'began' | 'continues' | 'ended'
 
-/** What a channel is told. `test`: nothing is wrong, somebody tries the channel. */
+/** A message to a channel. `test`: nothing is wrong, somebody tries the channel. */
 export type AlertMessage = {
   /** The same at every attempt. */
   id: string

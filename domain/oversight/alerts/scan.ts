@@ -10,7 +10,7 @@ import { ALERT_WORKFLOW } from './message.ts'
 /** Environments of one transaction. */
 const BATCH = 500
 
-/** Of one kind and holder, a channel is told no more often. The end of what it was told follows at once. */
+/** Of one kind and holder, a channel gets a message no more often. The message about the end follows at once. */
 const QUIET = `interval '1 hour'`
 
 const SAME = 'a.environment = f.environment and a.kind = f.kind and a.holder = f.holder and a.about = f.about'
@@ -34,7 +34,7 @@ with found as materialized (
 )
 select environment, id from ended where told_at is not null`
 
-// An alert without any channel that wants it stays untold: a channel that is made later is told of it.
+// An alert that no channel wants stays without a message: a channel that is created later gets one.
 const REPORT_OPEN = `
 with due as (
   select a.environment, a.id, a.kind, case when a.told_at is null then 'began' else 'continues' end as phase
@@ -44,7 +44,7 @@ with due as (
 ), wanted as materialized (
   select d.environment, d.id, d.phase, c.id as channel from due d
     join notification_channels c on c.environment = d.environment and (c.kinds is null or d.kind = any (c.kinds))
-), told as (
+), reported as (
   update alerts a set told_at = environment_now(a.environment), told_last_at = a.last_at
   where (a.environment, a.id) in (select environment, id from wanted)
 )

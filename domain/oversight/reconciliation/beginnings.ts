@@ -15,7 +15,7 @@ const IS_YOUNG = (recorded: string, at: string) => `${recorded} - ${at} <= inter
 
 // Events and purchases as ordered ranges, one user at a time: without statistics any index of the environment looks as good to a plan. Earlier programs
 // let old events act unless the caller forbade it, so the age decides and not `triggers` alone. An app that restores an old purchase is no history:
-// such a purchase counts when it was recorded as a backfill, or when no app has told its version.
+// such a purchase counts when it was recorded as a backfill, or when no app has reported its version.
 const FOUND = `
 select k.no, u.id, to_char(u.created_at at time zone 'UTC', 'YYYY-MM-DD') as "from", to_char(h.at at time zone 'UTC', 'YYYY-MM-DD') as "to", h.at::text as at,
   l.at is not null or u.sdk_version is not null or u.last_seen_at > coalesce(u.recorded_at, u.created_at) + interval '1 minute' as "isSeenLive"

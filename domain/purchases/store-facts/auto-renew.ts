@@ -55,7 +55,7 @@ function overPeriod(placed: Placed[]): AutoRenew {
 
 /**
  * Auto-renew of each subscription period of a lineage: on at its begin, then as stated, until the next one begins. A period that the store calls
- * a renewal proves that auto-renew was on at the end of the one before. What callers said counts as long as the store says nothing.
+ * a renewal proves that auto-renew was on at the end of the one before. What callers reported counts as long as the store states nothing.
  */
 export function autoRenewOf(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): AutoRenew[] {
   const ofStore = statements.filter(({ origin }) => origin !== 'caller')
@@ -71,7 +71,7 @@ export function autoRenewOf(periods: RecordablePeriod[], statements: Tied<Renewa
 }
 
 /**
- * The level of each period, where the store said before its begin that its product was to come next, and at a lower level. Null: it said nothing
+ * The level of each period, where the store stated before its begin that its product was to come next, and at a lower level. Null: it stated nothing
  * of the kind, or took it back.
  */
 export function plannedLevels(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): (ProductLevel | null)[] {

@@ -44,8 +44,8 @@ export function place(periods: RecordablePeriod[], statements: Tied<RenewalState
 type Reported = RenewalStatement['reported']
 
 /**
- * What is stated of one field in each period, in order; of what is stated at one instant only the last word. What callers said counts as long as
- * the store says nothing of the field.
+ * What is stated of one field in each period, in order; of what is stated at one instant only the last one. What callers reported counts as long as
+ * the store states nothing of the field.
  */
 export function statedInPeriods<F extends keyof Reported>(
   periods: RecordablePeriod[],

@@ -3,7 +3,7 @@ import { byWeight, lastReported, type Tied } from './order.ts'
 import { underOneSubject } from './same-period.ts'
 import type { PeriodStatement, ReportedPeriod, TransactionIds } from './statement.ts'
 
-/** What is stated about one transaction, and when it was stated. Times of the period as texts; absent: nobody has said it. */
+/** What is stated about one transaction, and when it was stated. Times of the period as texts; absent: nobody has stated it. */
 export type StatedPeriod = ReportedPeriod & {
   subject: string
   /** Further transaction ids of the same period. */
@@ -65,7 +65,7 @@ const earliest = (some: (string | null)[]): string | null => some.filter(time =>
 const sinceLastNull = (times: (string | null)[]): (string | null)[] => times.slice(times.lastIndexOf(null) + 1)
 
 /**
- * Since the earliest word that the charge had failed; what was said before a word that it had not does not count. The end of a grace period
+ * Since the earliest statement that the charge had failed; what was stated before a statement that it had not failed does not count. The end of a grace period
  * likewise.
  */
 function retryOf(statements: Tied<PeriodStatement>[]): Retry {

@@ -2,7 +2,7 @@ import type { Credit, Plan } from '../subscriptions/credits.ts'
 import type { ProductLevel, Store } from '../subscriptions/purchase.ts'
 import type { RefundPart } from '../subscriptions/refund-parts.ts'
 
-// What a store said is kept as it was said and never overwritten. A purchase is computed from the set of statements: for each field, the
+// What a store reported is kept as it was reported and never overwritten. A purchase is computed from the set of statements: for each field, the
 // statement with the greatest (statedAt, sequence, tie) that states the field counts. So the order in which statements are recorded has no influence.
 
 /** Who made a statement. The order of the list is the rank: of two statements of the same instant the later origin counts. */
@@ -71,7 +71,7 @@ export type ReportedRenewal = {
   renewalPrice?: string
   /** Whether the customer has accepted a higher price of the next period. */
   priceIncrease?: 'pending' | 'accepted'
-  /** Another purchase token continues the lineage from then on: what is told later of this one does not count. */
+  /** Another purchase token continues the lineage from then on: what is reported later of this one does not count. */
   isReplaced?: true
 }
 

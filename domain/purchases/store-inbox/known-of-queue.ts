@@ -13,7 +13,7 @@ from purchases p where subject is not null and lineage in (
   union select lineage from lineage_aliases where environment = $1 and platform = $2 and md5(name) = md5($3))`
 
 /**
- * A hash of what the store has said so far of the purchases of a queue: periods and their ends, auto-renew, pause, planned product, billing retry, refunds. Null: nothing. It is
+ * A hash of what the store has reported so far of the purchases of a queue: periods and their ends, auto-renew, pause, planned product, billing retry, refunds. Null: nothing. It is
  * the same when the store only repeats itself.
  */
 export async function knownOfQueue(tx: Tx, environment: Environment, platform: StorePlatform, name: string): Promise<string | null> {

@@ -46,7 +46,7 @@ const numbersOf = (selection: ReplaySelection): number[] | null => {
 
 /**
  * Makes notifications that are done or set aside pending again, as if nothing had been tried yet, and their queues due. What is recorded already is
- * found again when they are read: nothing is told twice. Gives their numbers.
+ * found again when they are read: nothing is emitted twice. Gives their numbers.
  */
 export async function replayNotifications(tx: Tx, project: number, selection: ReplaySelection): Promise<number[]> {
   const { rows } = await tx.query<{ id: number }>(REPLAY(SELECTED[selection.is]), [project, numbersOf(selection)])

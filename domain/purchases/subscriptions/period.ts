@@ -31,7 +31,7 @@ export type Period = {
 export const DAY_MS = 86_400_000
 /** A renewal at most this long after the end belongs to the same run. */
 export const JOIN_MS = DAY_MS
-/** What a connected store has not said at most this long after it was due is taken for unsaid. */
+/** A connected store that has not reported something this long after it was due is taken not to report it. */
 export const WORD_MS = 3 * DAY_MS
 /** The last instant of a four-digit year, the latest time that the API accepts. */
 export const LAST_MS = Date.parse('9999-12-31T23:59:59Z')

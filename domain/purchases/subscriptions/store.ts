@@ -17,7 +17,7 @@ const iso = (ms: number) => new Date(Math.min(ms, LAST_MS)).toISOString()
 const never = Number.POSITIVE_INFINITY
 
 /**
- * When time changes the subscription next: its state changes, or an event falls due. An event that is due already and not told is due now:
+ * When time changes the subscription next: its state changes, or an event falls due. An event that is due already and not emitted is due now:
  * posted events move the job of the subscription without telling its events.
  */
 function nextDueAt(subscription: Subscription, now: number): number | null {

@@ -7,7 +7,7 @@ import { timedEventsOf } from './timed-events.ts'
 /** A lineage that had no new fact for so long is taken for complete. */
 const QUIET_MS = 10 * 60_000
 
-/** Whether a connected store may not have told of all periods before this one yet. */
+/** Whether a connected store may not have reported all periods before this one yet. */
 const isIncomplete = ({ purchased_at, complete_until }: FoldedPurchase) => complete_until === null || purchased_at > complete_until
 
 /** Whether a connected store has reported the whole lineage since `at` (ms): nothing of what led to the end is missing. */

@@ -17,7 +17,7 @@ export type PlayDeps = {
   apiUrl: string
   certsUrl: string
   now: () => number
-  /** Told of a word of an enumeration that is not known: it is read as if the store said nothing. */
+  /** Called with a value of an enumeration that is not known: it is read as if the store stated nothing. */
   unknownWord?: (field: string, word: string) => void
 }
 

@@ -45,7 +45,7 @@ function isRenewal({ order, line, isMain }: ChargedLine, before: ChargedLine[]):
 }
 
 /**
- * The period of an order. Its end is a second statement, at the time of the order: Google calls it a snapshot of that moment, and what is said
+ * The period of an order. Its end is a second statement, at the time of the order: Google calls it a snapshot of that moment, and what is reported
  * of the subscription later (deferred, revoked, replaced) counts more. `before`: the lines that were charged earlier.
  */
 export function orderStatements(

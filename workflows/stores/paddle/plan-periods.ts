@@ -31,7 +31,7 @@ const isPaid = (item: ChargedItem): boolean => (amountOfItem(item) ?? 0n) > 0n
 
 const isDiscounted = ({ lines }: ChargedItem): boolean => lines.some(({ totals }) => (paddleAmount(totals?.discount) ?? 0n) > 0n)
 
-/** What is said of a charged product, whether a plan or not. */
+/** What is reported of a charged product, whether a plan or not. */
 export function reportedPaddleCharge(item: ChargedItem, adjustments: PaddleAdjustment[]) {
   const { currency_code: currency, address, details } = item.transaction
   const amount = amountOfItem(item)
@@ -88,7 +88,7 @@ const endsBefore = (next: PlanPeriod | undefined, { ends, isFree }: PlanPeriod):
   next !== undefined && next.begins < ends && (isPlanChange(next.plan.transaction) || isFree)
 
 /**
- * The end of a period that another one follows; undefined: what was said at its time goes on to count. Where the next one joins, the end is stated
+ * The end of a period that another one follows; undefined: what was reported at its time goes on to count. Where the next one joins, the end is stated
  * once more, because it was an hour later while the next one was not paid.
  */
 function endBefore(next: PlanPeriod | undefined, period: PlanPeriod): number | undefined {
@@ -124,7 +124,7 @@ function planOf(period: PlanPeriod, { price, end, isPaidBefore }: Charge): Plan 
 export type PlansKnown = { periods: PlanPeriod[]; transactions: PaddleTransaction[]; adjustments: PaddleAdjustment[]; statedAt: number }
 
 /**
- * The periods of a lineage. The end that a transaction shows is a second statement, at the time of the transaction: what is said of the
+ * The periods of a lineage. The end that a transaction shows is a second statement, at the time of the transaction: what is reported of the
  * subscription later (cancelled, paused, prolonged) counts more.
  */
 export function planStatements({ periods, transactions, adjustments, statedAt }: PlansKnown): PeriodStatement[] {

@@ -39,7 +39,7 @@ const promisesPeriod = ({ event_type, data }: PaddleEvent): boolean =>
 
 /**
  * An event says that something has happened; what it is, the refresh tells, which names each transaction. What follows from the switch of
- * auto-renew is said by the event itself. A failed charge is not: its event does not name the period before the failed one.
+ * auto-renew is stated by the event itself. A failed charge is not: its event does not name the period before the failed one.
  */
 export function readPaddleEvent({ id, type, body, statedAt }: RecordedNotification): NotificationRead {
   if (!PADDLE_EVENT_TYPES.includes(type)) return { is: 'ignored', type }

@@ -53,7 +53,7 @@ async function lastPeriods(tx: Tx, queue: RefreshQueue, recorded: readonly Recor
   return found
 }
 
-/** Whether an end of a lineage that passed long ago is not told, and nothing was fetched from the store since. */
+/** Whether an end of a lineage that passed long ago is not reported, and nothing was fetched from the store since. */
 async function lacksEnd(tx: Tx, recorded: readonly RecordedLineage[], now: number): Promise<boolean> {
   for (const { lineage } of recorded) {
     const subscriptions = await stepwise(subscriptionsInSteps(await purchasesOfLineage(tx, lineage), []))

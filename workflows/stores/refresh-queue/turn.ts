@@ -61,7 +61,7 @@ export async function takeTurn(job: ClaimedJob, signals: Signals, deps: RefreshD
   return apply(turn, await ownResult(turn, deps), deps, store.isConnected(kindOf(turn)))
 }
 
-/** What the environment of the turn is taken for until something has told it. */
+/** The environment of the turn, or the one that is assumed until something states it. */
 const kindOf = ({ queue, read }: Turn): EnvironmentKind =>
   queue.environment ?? read.read.find(row => row.environment)?.environment ?? 'production'
 
@@ -111,7 +111,7 @@ async function withAnswer(turn: Turn, deps: RefreshDeps): Promise<Outcome> {
     return failing(turn, deps, 'not_connected', null)
   }
   if (signals.stopping.aborted) return { is: 'interrupted' }
-  // The answers of these stores have the time of whole seconds: two of the same second could not be told apart.
+  // The answers of these stores have the time of whole seconds: two of the same second could not be distinguished.
   const sinceAnswer = queue.now - (queue.fetchedAt ?? Number.NEGATIVE_INFINITY)
   if (!isSelfSufficient(turn) && sinceAnswer < APART_MS) return park(deps, turn.job, APART_MS - sinceAnswer, 'asked_just_now')
   const ends = AbortSignal.any([signals.lease, signals.halt])

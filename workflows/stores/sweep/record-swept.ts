@@ -12,7 +12,7 @@ const AT_ONCE = 100
 export type SweptEnvironment = Pick<StoreSweep, 'project' | 'platform' | 'environment'>
 
 /**
- * `since`: what is older (ms) was said before the store was connected: no push could bring it. null: what is missing is no alarm. `isNamedAlike`: see
+ * `since`: what is older (ms) was reported before the store was connected: no push could bring it. null: what is missing is no alarm. `isNamedAlike`: see
  * `Sweep`.
  */
 export type Unpushed = { since: number; now: number; isNamedAlike: boolean; isForBoth: boolean } | null

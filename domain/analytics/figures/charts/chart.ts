@@ -44,7 +44,7 @@ export async function scanContext(
   question: Pick<FigureQuestion, 'currency' | 'rateDate' | 'now' | 'filters'>,
 ): Promise<ScanContext> {
   const loading = loadProductVocabulary(pool, environment)
-  // A failure is told where it is waited for.
+  // A failure is thrown where the result is awaited.
   loading.catch(() => {})
   const exchange = await loadExchange(pool, source, question)
   const shares = await sharesOf(source, proceedsRates)

@@ -188,7 +188,7 @@ function gathered(found: FigureColumns, summed: Summed): Map<number, Tally> {
     const split = splits && Number(splits[row])
     const own = split === null ? terms : terms.filter(({ within }) => within === undefined || within.includes(split))
     const left = (leftOut?.[row] as bigint | null | undefined) ?? 0n
-    // What cannot be converted moves nothing, and is told all the same.
+    // An amount that cannot be converted changes no sum, and the answer lists it all the same.
     if (own.length === 0 && left === 0n) continue
     const number = numbers ? Number(numbers[row]) : ALL
     const one = tallies.get(number) ?? emptyTally(intervals, width)

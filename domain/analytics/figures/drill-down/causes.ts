@@ -39,7 +39,7 @@ function isKept({ chart, question, window, segment }: RequestedNumber): boolean 
   )
 }
 
-// An erasure has the beginning of its day. Of windows of whole days, no amount is told twice or not at all.
+// An erasure has the beginning of its day. Of windows of whole days, no amount is counted twice or not at all.
 const erasedSince = (environment: Environment, since: number) => `environment = ${environment} and erased_at > to_timestamp(${since - DAY})`
 
 /**

@@ -19,7 +19,7 @@ export type FormerRates = { knownSince: number; begun: string; days: string[]; c
 /** What may have changed a number: rates of these currencies, by the numbers of their words, on days until `last`. `ago`: since so many seconds. */
 type Concerned = { ago: number; currencies: readonly number[]; target: string; last: string }
 
-/** Earlier changes are told with the first of these days. */
+/** Earlier changes are shown with the first of these days. */
 const MOST_DAYS = 31
 
 // Rates have real time; the clock of an environment may be ahead, so a length of time is given. Nothing was there before the environment. A date that

@@ -20,7 +20,7 @@ export type ViewTerms = {
   restrict: Restrict
 }
 
-/** A scan of `charts/scan.ts`, said with the views: the same terms in the same order. */
+/** A scan of `charts/scan.ts`, written with the views: the same terms in the same order. */
 export type ViewScan = { from: string; where: string[]; terms: string[] }
 
 const factor = (currency: string, day: string, { currency: target, rateDate }: ViewTerms): string =>

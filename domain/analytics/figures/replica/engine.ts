@@ -30,7 +30,7 @@ export async function startEngine(wanted: string, memory: string): Promise<Engin
     threads: String(Math.min(availableParallelism(), MOST_THREADS)),
     memory_limit: memory,
     temp_directory: join(folder, 'spill'),
-    // Sums by keys of so many bits together are added up in an array (12 unless said: four stores with their lengths need one more).
+    // Sums by keys of so many bits together are added up in an array (12 by default: four stores with their lengths need one more).
     perfect_ht_threshold: '14',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',

@@ -153,7 +153,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   }
 
   let building: Promise<void> | null = null
-  /** Why the times could not be kept: told by the next question about them. */
+  /** Why the times could not be kept: the next question about them throws it. */
   let failure: Error | null = null
   /** Begins to keep the times at which users were active. */
   const buildActivity = (): Promise<void> => {
