@@ -32,10 +32,10 @@ const names = async (user: string) => (await recordedEvents(user)).map(({ name }
 const entitlementOf = async (user: string) => (await api.call('GET', `/v4/users/${user}/entitlements`)).body.data[0]
 
 const clock = async () => Date.parse((await api.call('GET', '/v4/test-clock', { key })).body.now)
-/** Until history that was recorded before is told. */
+/** Until history that was recorded before is emitted. */
 const waitForQuiet = () => api.call('POST', '/v4/test-clock/advance', { key, body: { by: 'PT10M' } })
 
-test('the still-active event of a trial that is recorded late is dated when it is told, and the end event at its end', async () => {
+test('the still-active event of a trial that is recorded late is dated when it is emitted, and the end event at its end', async () => {
   const user = await userOf(api, key)
   const expires_at = day(-3)
   await purchaseOf(api, user, { price: '0', purchased_at: day(-10), expires_at, ...apple('late', 'late') }, key)
@@ -64,7 +64,7 @@ test('a trial whose auto-renew was off after two days has no still-active event,
   expect(await names(early.user)).toEqual(['trial_started', 'trial_canceled', 'trial_uncanceled', 'trial_still_active'])
 })
 
-test('a pause and a planned product are told each time that they begin and end, once per fact, and show on the last period alone', async () => {
+test('a pause and a planned product are emitted each time that they begin and end, once per fact, and show on the last period alone', async () => {
   const user = await userOf(api, key)
   const now = await clock()
   const period = (n: number, begins: number) =>

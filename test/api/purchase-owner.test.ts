@@ -45,7 +45,7 @@ test.each([
   expect(rows).toEqual([{ n: 0 }])
 })
 
-test('a transfer ends the shares of the lineage, and the former owner keeps the events that were told', async () => {
+test('a transfer ends the shares of the lineage, and the former owner keeps the events that were emitted', async () => {
   const [ann, ben, cat] = [await userOf(api), await userOf(api), await userOf(api)]
   await policy('share')
   expect((await purchaseOf(api, ann, apple('moved-1'))).status).toBe(201)

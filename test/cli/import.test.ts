@@ -178,7 +178,7 @@ test('one request at a time keeps the order of the file', async () => {
   expect(await events()).toEqual(Array.from({ length: 60 }, (_, i) => `e-${i + 1}`))
 })
 
-test('rejected rows are told with row, field and reason; the good ones are stored', async () => {
+test('rejected rows are reported with row, field and reason; the good ones are stored', async () => {
   const { run, file, events, dataDir } = await place()
   const rejects = join(dataDir, 'rejects.csv')
   const path = await file(
@@ -228,7 +228,7 @@ test('a repeated batch does not stand twice among the rejects', async () => {
   expect(await events()).toHaveLength(36)
 })
 
-test('a key that the service does not know is told, and nothing is done', async () => {
+test('a key that the service does not know is reported, and nothing is done', async () => {
   const { file, dataDir } = await place()
   const path = await file(NUMBERS + numbered(1, 2))
   const result = await call(importCsv, [path, ...MAP, '--key', `sk_${'x'.repeat(40)}`, '--url', api.url], { DATA_DIR: dataDir })

@@ -63,7 +63,7 @@ test('the last word on a field counts', async () => {
   expect(await made([path, 'product_id=fixed=1'], ['', 'x', ''])).toEqual({ product_id: 'fixed=1' })
 })
 
-test('a row of another length, and one that is no UTF-8, is told', async () => {
+test('a row of another length, and one that is no UTF-8, is reported', async () => {
   expect(await made(['product_id={a}'], ['', 'x'])).toEqual({ is: 'fault', field: '', reason: 'has 2 values, the header has 3' })
   expect(await made(['product_id={a}'], ['', 'x\uFFFD', ''])).toEqual({ is: 'fault', field: 'product_id', reason: 'is not UTF-8' })
 })

@@ -11,7 +11,7 @@ test('parents come before children, by name where there is a choice', () => {
   expect(inReferenceOrder(['a', 'b', 'c', 'm', 'z'], references)).toEqual(['c', 'm', 'b', 'z', 'a'])
 })
 
-test('a circle is told', () => {
+test('a circle is reported', () => {
   const references = [
     { child: 'a', parent: 'b' },
     { child: 'b', parent: 'a' },

@@ -112,7 +112,7 @@ test('what an operator changes stands in the audit log of both environments, wit
   expect((await api.call('GET', '/v4/audit-log', { key: `test_${key}` })).body.data).toEqual(log.body.data)
 })
 
-test('an unknown project is told in one line', async () => {
+test('an unknown project is reported in one line', async () => {
   expect(await call(project, ['rotate', '4711'], env)).toEqual({ code: 1, out: '', notes: 'project 4711 not found' })
 })
 

@@ -70,7 +70,7 @@ test('more than 15 decimals are rounded half away from zero', async () => {
   expect(await stored('KRW')).toEqual(['KRW 2026-03-01 0.000700000000001', 'KRW 2026-03-02 0.0007'])
 })
 
-test('every bad line is told with its number, and nothing is stored', async () => {
+test('every bad line is reported with its number, and nothing is stored', async () => {
   const before = await allRates()
   const bad = [
     ['2026-03-01,EUR,0', 'the rate "0" must be a decimal above 0 such as 1.0843'],
@@ -103,7 +103,7 @@ test('every bad line is told with its number, and nothing is stored', async () =
   expect(await allRates()).toEqual(before)
 })
 
-test('of very many bad lines the first hundred are told', async () => {
+test('of very many bad lines the first hundred are reported', async () => {
   const { code, notes } = await importText(HEADER + '2026-03-01,EUR,0\n'.repeat(1_234))
   const lines = notes.split('\n')
   expect([code, lines.length, lines[99]!.slice(0, 9)]).toEqual([2, 102, 'line 101:'])
@@ -168,7 +168,7 @@ test('- reads standard input, of a process of its own too', async () => {
   expect(await ended).toMatchObject({ code: 0, out: expect.stringContaining('0 added, 1 changed'), notes: '' })
 })
 
-test('a file that cannot be read, and arguments that are none, are told in one line', async () => {
+test('a file that cannot be read, and arguments that are none, are reported in one line', async () => {
   expect(await call(rates, ['/nonexistent/rates.csv'], env)).toMatchObject({
     code: 1,
     notes: expect.stringMatching(/cannot be read: ENOENT/),

@@ -12,7 +12,7 @@ const json =
 const reset: Reply = response => response.destroy()
 const failing = json(502, { error: { message: 'the database does not work' } })
 
-/** A service that answers as it is told, the last answer for ever; time passes only where the sender waits. */
+/** A service that answers as it is reported, the last answer for ever; time passes only where the sender waits. */
 async function scripted(...replies: Reply[]) {
   let requestCount = 0
   const server = createServer((request, response) => {
@@ -75,7 +75,7 @@ test.each([
   [json(404, {}), /does not answer like Perennial \(404\)/],
   [json(301, {}, { Location: 'http://127.0.0.1:1/' }), /does not answer like Perennial \(301\)/],
   [((response: ServerResponse) => response.end('<html>')) as Reply, /does not answer like Perennial \(200\)/],
-])('what a repeat cannot cure is told at once (%#)', async (reply, says) => {
+])('what a repeat cannot cure is reported at once (%#)', async (reply, says) => {
   const { send, requestCount } = await scripted(reply)
   await expect(send()).rejects.toThrow(says)
   expect(requestCount()).toBe(1)

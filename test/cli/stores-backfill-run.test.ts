@@ -34,7 +34,7 @@ test('the lineages that the store knows are asked about', async () => {
   expect(await at.purchases()).toHaveLength(4)
 })
 
-test('a store that is not connected is told in one line, with where to look', async () => {
+test('a store that is not connected is reported in one line, with where to look', async () => {
   const { code, out, notes } = await backfill()
   expect([code, out]).toEqual([1, ''])
   expect(notes).toBe(`Stripe is not connected: "stores check ${commands.at.project.id}" tells what is missing`)

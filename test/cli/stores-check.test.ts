@@ -13,14 +13,14 @@ beforeEach(() => commands.at.begin())
 const check = () => commands.run('check', commands.at.project.id)
 const wrongIn = (out: string) => out.split('\n').filter(line => line.startsWith('  wrong'))
 
-test('a project, or a word, that there is not is told in one line', async () => {
+test('a project, or a word, that there is not is reported in one line', async () => {
   expect(await commands.run('check', 4711)).toEqual({ code: 1, out: '', notes: 'project 4711 not found' })
   expect((await commands.run('check', 'x')).notes).toContain('"x" is not a project id')
   expect((await commands.run('check')).notes).toContain('which project?')
   expect((await commands.run('chek', 1)).notes).toBe('there is no command "stores chek", did you mean check?')
 })
 
-test('nothing set up is told, with where it is written what to enter', async () => {
+test('nothing set up is reported, with where it is written what to enter', async () => {
   const result = await check()
   expect(result.code).toBe(1)
   expect(result.out).toContain('docs/stores.md')
@@ -38,7 +38,7 @@ test('as a process of its own it ends with the exit code, and a wrong word shows
 })
 
 describe('Apple', () => {
-  test('is right when both environments accept the key; the address to enter is told', async () => {
+  test('is right when both environments accept the key; the address to enter is reported', async () => {
     const { at, env } = commands
     await at.connectApple()
     const { code, out } = await check()
@@ -90,7 +90,7 @@ describe('Apple', () => {
     ])
   })
 
-  test('nobody at the address is told, and not as a fault of the key', async () => {
+  test('nobody at the address is reported, and not as a fault of the key', async () => {
     await commands.at.connectApple()
     const env = { ...commands.env, APPLE_API_URL: 'http://127.0.0.1:9' }
     const { code, out } = await call(command, ['check', String(commands.at.project.id)], env)

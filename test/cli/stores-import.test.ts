@@ -238,7 +238,7 @@ describe('a file of Google Play', () => {
   })
 })
 
-test('what is missing is told before anything is read or asked', async () => {
+test('what is missing is reported before anything is read or asked', async () => {
   const { at } = commands
   const { run, path } = await place([['ada', '1']])
   const requestCount = at.apple.requests.length

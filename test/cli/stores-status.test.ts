@@ -20,7 +20,7 @@ const rowOf = (out: string, store: string, environment: string) =>
     .find(line => new RegExp(`^${store} +${environment} `).test(line))
     ?.split(/ {2,}/)
 
-test('a project without stores says so, and one that does not exist is told', async () => {
+test('a project without stores says so, and one that does not exist is reported', async () => {
   const { id } = commands.at.project
   expect(await status()).toEqual({
     code: 0,
@@ -66,7 +66,7 @@ test('each store and environment has a row: what is missing, what has come, what
   expect(out).not.toContain('google')
 })
 
-test('alerts say what to do; what Google has not been told and lineages without an answer are listed', async () => {
+test('alerts say what to do; what Google has not been sent and lineages without an answer are listed', async () => {
   const { at } = commands
   await at.connectGoogle()
   at.google.instead = () => ({ status: 401, body: {} })

@@ -32,7 +32,7 @@ function posts(environment: 'Production' | 'Sandbox', result: (status: number) =
 test.each([
   ['Production', [], 'production'],
   ['Sandbox', ['--sandbox'], 'sandbox'],
-] as const)('a test that arrives in %s is told', async (word, more, kind) => {
+] as const)('a test that arrives in %s is reported', async (word, more, kind) => {
   await commands.at.connectApple()
   posts(word, status => (status === 200 ? 'SUCCESS' : 'OTHER'))
   const result = await run(...more)
@@ -82,7 +82,7 @@ test('where no address is entered, or the key is refused, or Apple fails, it sto
   expect(await exited(500, 5000000)).toContain('Apple gave no answer (http_500')
 })
 
-test('what is missing is told without asking Apple', async () => {
+test('what is missing is reported without asking Apple', async () => {
   const requestCount = commands.at.apple.requests.length
   expect((await run()).notes).toContain('has not set up Apple')
   await commands.at.connectApple({ isConnected: false })

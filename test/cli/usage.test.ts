@@ -13,7 +13,7 @@ test.concurrent.each([
   { args: ['projct'], code: 1, says: /there is no command "projct", did you mean project\?\n\nUsage/ },
   { args: ['import', '--key'], code: 1, says: /^perennial: .*'--key.*\nSee "help import"\.\n$/ },
   { args: ['project', 'list'], code: 1, says: /^perennial: DATABASE_URL needs APP_SECRET[^\n]*\n$/ },
-])('a wrong call of $args is told in one line and exit 1', async ({ args, code, says }) => {
+])('a wrong call of $args is reported in one line and exit 1', async ({ args, code, says }) => {
   const result = await start(args, { DATABASE_URL: 'postgres://127.0.0.1:1/none' }).ended
   expect(result).toMatchObject({ code, out: '' })
   expect(result.notes).toMatch(says)
@@ -25,7 +25,7 @@ test.concurrent('help goes to standard output', async () => {
   expect(result.out).toContain('Templates: {column}')
 })
 
-test.concurrent('a database that is not there is told in one line', async () => {
+test.concurrent('a database that is not there is reported in one line', async () => {
   const result = await start(['project', 'list'], {
     DATABASE_URL: 'postgres://127.0.0.1:1/none',
     APP_SECRET: 'a secret for tests only, long enough',

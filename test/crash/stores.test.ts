@@ -108,7 +108,7 @@ async function expectAllRecordedOnce(): Promise<void> {
   )
 }
 
-test('a worker killed at each point of a turn: every notification is recorded, told and acknowledged once', async () => {
+test('a worker killed at each point of a turn: every notification is recorded, emitted and acknowledged once', async () => {
   const points: CrashPoint[] = [
     'queue-read',
     'store-fetched',

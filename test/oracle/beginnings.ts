@@ -10,7 +10,7 @@ export type Taken = { statement: Statement; heardAt: Instant; request: number }
 
 type StatedTime = { user: string; at: Instant; isHistory: boolean }
 
-/** What a statement says about when its user was there. Nothing was said by an update, nor of the user by what somebody else pays for. */
+/** What a statement says about when its user was there. Nothing was stated by an update, nor of the user by what somebody else pays for. */
 function reportedBy({ statement, heardAt }: Taken): StatedTime[] {
   if (statement.is === 'update') return []
   const [arrival] = heard([{ statement, heardAt }])

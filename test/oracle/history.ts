@@ -78,7 +78,7 @@ export type Posted = {
   campaign: string | null
 }
 
-/** Everything that an environment was told, as plain values. */
+/** Everything that was posted to an environment, as plain values. */
 export type History = {
   now: Instant
   products: Product[]
@@ -86,7 +86,7 @@ export type History = {
   users: User[]
   /** In the order in which the service received them. */
   arrivals: (Purchase | Posted)[]
-  /** All events in the log: those that were posted, and those that the service told. */
+  /** All events in the log: those that were posted, and those that the service emitted. */
   occurrences: { user: string; happenedAt: Instant }[]
   /** Members of the segments that questions name. */
   segments: Record<string, string[]>

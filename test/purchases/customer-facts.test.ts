@@ -185,7 +185,7 @@ test('a fold of facts that change no sum writes no version of the customer', asy
   expect(await stored(user)).toMatchObject({ status: 'active', payments_count: 2, gross: '8', net: '8' })
 })
 
-test('whatever was told, the facts of every user can be folded', async () => {
+test('whatever was posted, the facts of every user can be folded', async () => {
   await drainMarks(api.pool, api.project.production, 10_000)
   const { rows } = await api.pool.query('select user_no, error from set_aside_users')
   expect(rows).toEqual([])

@@ -42,7 +42,7 @@ const logOf = async (user: string): Promise<Row[]> => {
 const eventsOf = async (user: string) => (await logOf(user)).map(row => `${row.name} ${row.happened_at}`)
 const TRIAL = { price: '0' }
 
-test('history is told in its order and with its own times when its lineage had no new fact for ten minutes', async () => {
+test('history is emitted in its order and with its own times when its lineage had no new fact for ten minutes', async () => {
   const user = await userOf(api, key)
   await record(user, 'b', -83, -53)
   await record(user, 'c', -53, -23, { is_auto_renewing: false })
@@ -67,7 +67,7 @@ test('history is told in its order and with its own times when its lineage had n
   expect(log.slice(4).map(({ name }) => name)).toEqual(['subscription_canceled', 'trial_still_active'])
 })
 
-test('a period that is not over is told at once, beside history that waits', async () => {
+test('a period that is not over is emitted at once, beside history that waits', async () => {
   const user = await userOf(api, key)
   await record(user, 'a', -37, -30, TRIAL)
   await record(user, 'b', -30, 400)
@@ -93,7 +93,7 @@ test('what is stated about history waits for its begin, and its refund adds up',
   ])
 })
 
-test('an end that was due before a posted event of its lineage is told nevertheless', async () => {
+test('an end that was due before a posted event of its lineage is emitted nevertheless', async () => {
   const user = await userOf(api, key)
   const now = async () => Date.parse((await api.call('GET', '/v4/test-clock', { key })).body.now)
   const inDays = ((await now()) - base) / (24 * HOUR)
@@ -126,7 +126,7 @@ const period = fc.record({
 /** Events that have the time at which they were noticed. */
 const NOTICED = ['trial_canceled', 'subscription_canceled', 'trial_still_active']
 
-/** The begin of the period that is not over is told at once, as it looks then. Only its name depends on what was recorded before. */
+/** The begin of the period that is not over is emitted at once, as it looks then. Only its name depends on what was recorded before. */
 const isLiveBegin = ({ transaction, product, old_product, price }: Row) =>
   transaction === '-live' && price !== null && product !== old_product
 
@@ -172,7 +172,7 @@ test('history that is recorded in any order tells the same events', async () => 
   )
 })
 
-test('the end of an imported run is told once, when the workers come back late, too', async () => {
+test('the end of an imported run is emitted once, when the workers come back late, too', async () => {
   const user = await userOf(api, key)
   await record(user, 'a', -60, -30)
   await api.pool.query(`update environments set clock_offset = clock_offset + interval '3 d' where id = $1`, [

@@ -9,7 +9,7 @@ import type { PurchaseRow } from '../../domain/purchases/subscriptions/purchase.
 const HOUR_MS = 3_600_000
 const hour = (n: number) => `${new Date(n * HOUR_MS).toISOString().slice(0, 19)}Z`
 
-/** A renewal that the log has; every tenth is of another run, every hundredth was refunded and is not told. */
+/** A renewal that the log has; every tenth is of another run, every hundredth was refunded and is not emitted. */
 const renewal = (n: number): PurchaseRow =>
   ({
     ...{ id: n + 1, lineage: 1, user_id: 'u', platform: 'app_store', lineage_name: 'l', subject: null, is_family_shared: false },
@@ -55,7 +55,7 @@ test.each([
   expect(twice.result).toEqual(withoutPauses<unknown>(compute(many)))
 })
 
-test('the refunds that the log lacks are told, each once', () => {
+test('the refunds that the log lacks are emitted, each once', () => {
   const events = withoutPauses(pending(lineageOf(1_000)))
   expect(events.map(({ slug, purchase }) => [slug, purchase.id])).toEqual(
     Array.from({ length: 10 }, (_, n) => ['subscription_refunded', 100 * n + 1]),

@@ -29,7 +29,7 @@ const netOf = async (user: string) => {
   return rows[0].net as number
 }
 
-test('a refund that is taken back is told with its value, wholly or partly', async () => {
+test('a refund that is taken back is emitted with its value, wholly or partly', async () => {
   const user = await userOf(api)
   const app_store_data = { transaction_id: 'back-1', product_id: 'm' }
   const { body } = await purchaseOf(api, user, { price: '10', purchased_at: ago(3), app_store_data })
@@ -83,7 +83,7 @@ test('callers may post it; it gives back what was refunded, with a value over 0'
   expect(uid.status).toBe(201)
 })
 
-test('billing retry that is set, cleared and set again within one period is told once', async () => {
+test('billing retry that is set, cleared and set again within one period is emitted once', async () => {
   const user = await userOf(api)
   const { body } = await purchaseOf(api, user, { purchased_at: ago(3), app_store_data: { transaction_id: 'retry-1', product_id: 'm' } })
   for (const billing_retry_at of [ago(2), null, ago(1), null, ago(1)])

@@ -76,7 +76,7 @@ test('a question without time counts the marks up to 10,000 and tells the worker
   listener.on('notification', ({ payload }) => notified.push(payload!))
   await listener.query('listen facts')
   expect(await drainWithin(api.pool, production, 100, 0)).toBe(1)
-  await until('the workers are told', () => notified.includes(String(production)) || undefined)
+  await until('the workers are notified', () => notified.includes(String(production)) || undefined)
   await listener.query('unlisten facts')
   listener.release(true)
   expect(await drainWithin(api.pool, production, 100, A_MINUTE_MS)).toBe(0)

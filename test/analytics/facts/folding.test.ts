@@ -157,7 +157,7 @@ test('after an erasure no fact and no mark names the user', async () => {
   ])
 })
 
-test('tombstones go when they are seven days old, and readers are told', async () => {
+test('tombstones go when they are seven days old, and readers see it', async () => {
   const user = await userOf(api)
   const made = await purchaseOf(api, user, { ...period(0, 30, '10'), ...apple('old', 'old') })
   await fold()

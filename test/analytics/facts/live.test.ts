@@ -1,4 +1,4 @@
-// Facts that are kept while histories are told, however that falls apart: equal to facts made at once from the whole of it.
+// Facts that are kept while histories are posted, in whatever parts: equal to facts made at once from the whole history.
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type FactAccess, withFacts } from '../../../domain/analytics/figures/open-source.ts'

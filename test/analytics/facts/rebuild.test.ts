@@ -59,7 +59,7 @@ test('rebuilt facts are equal to those that were kept, and the former ones go', 
   expect([await countOf('transaction_facts'), await countOf('user_facts'), await countOf('subscription_changes')]).toEqual([8, 8, 16])
 })
 
-test('facts that drifted, that are missing, and of users who are gone are told and mended', async () => {
+test('facts that drifted, that are missing, and of users who are gone are reported and repaired', async () => {
   await sell(5)
   await fold()
   const of = [project.production]

@@ -46,7 +46,7 @@ export async function differenceIn(api: TestApi, posted: PostedPlan, plan: Quest
   return null
 }
 
-/** What was told, what was asked, and the two answers: enough to repeat it by hand. */
+/** What was posted, what was requested, and the two answers: enough to repeat it by hand. */
 export function described({ posted, driver, path, expected, got }: Omit<Difference, 'question'>): string {
   const { history, statements } = posted
   const lines = [

@@ -9,7 +9,7 @@ const NOW = Math.floor(Date.now() / 1000)
 const MIDNIGHT = NOW - (NOW % DAY)
 const iso = (seconds: number) => new Date(seconds * 1000).toISOString()
 const date = (daysAgo: number) => iso(MIDNIGHT - daysAgo * DAY).slice(0, 10)
-/** What changes later than tomorrow is told. */
+/** What changes later than tomorrow is reported. */
 const WINDOW = `from=${MIDNIGHT - 100 * DAY}&to=${MIDNIGHT + DAY}`
 
 let api: TestApi

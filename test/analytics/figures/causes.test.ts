@@ -6,7 +6,7 @@ const DAY = 86_400
 const NOW = Math.floor(Date.now() / 1000)
 const MIDNIGHT = NOW - (NOW % DAY)
 const iso = (seconds: number) => new Date(seconds * 1000).toISOString()
-/** Yesterday and today in whole days of UTC; what changes later than tomorrow is told. */
+/** Yesterday and today in whole days of UTC; what changes later than tomorrow is reported. */
 const WINDOW = `from=${MIDNIGHT - DAY}&to=${MIDNIGHT + DAY}`
 
 let api: TestApi

@@ -110,7 +110,7 @@ test('the series of segmented sales add up to the sales after refunds of the who
   expect((await sales('&segmentation=country&segment=DE', '/explain')).value).toBe(6)
 })
 
-test('what cannot be converted is told with the series of values, too, where only its refund lies in the window', async () => {
+test('what cannot be converted is listed with the series of values, too, where only its refund lies in the window', async () => {
   const { secret: key } = await api.newProject()
   const sale = {
     identity_id: 'ida',

@@ -104,7 +104,7 @@ async function project() {
   return { key, post, user, sale, get: async (path: string) => (await api.call('GET', path, { key })).body }
 }
 
-test('money without a rate counts in counts and is told; dollars that the sender stated replace the rate', async () => {
+test('money without a rate counts in counts and is listed; dollars that the sender stated replace the rate', async () => {
   const { post, user, sale, get } = await project()
   const payer = await user()
   await post('/v4/events', {

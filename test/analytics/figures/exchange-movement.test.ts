@@ -77,7 +77,7 @@ test('a window in which nothing but renewals happen says which of their currenci
   expectAnswersByReplicas(api)
 })
 
-test('what is told late of a period that is over changes nothing, and leaves nothing unconverted, on both drivers', async () => {
+test('what is posted late of a period that is over changes nothing, and leaves nothing unconverted, on both drivers', async () => {
   const { secret: key } = await api.newProject()
   const product = { id: 'weekly', type: 'subscription', duration: 'P1W', google_product_id: 'weekly' }
   expect((await api.call('POST', '/v4/products', { key, body: product })).status).toBe(201)

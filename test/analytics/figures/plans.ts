@@ -52,7 +52,7 @@ export type SightPlan = { user: number; store: Store; ago: number; name: string;
 export type Plan = {
   /** Which environment of the project. */
   isSandbox: boolean
-  /** `isSeen`: an app has shown the user before anything is told. */
+  /** `isSeen`: an app has shown the user before anything is posted. */
   users: { createdAgo: number; isSeen: boolean; group: string | null }[]
   subscriptions: SubscriptionPlan[]
   sales: SalePlan[]

@@ -20,7 +20,7 @@ const CATALOGUE: Product[] = [
   { id: 'coins', duration: null, linked: linked('coins', ['iOS', 'Android', 'Paddle']) },
 ]
 
-/** What a service has been told, as its caller knows it. */
+/** What was posted to a service, as its caller knows it. */
 export type PostedPlan = {
   history: History
   project: TestProjectKeys
@@ -122,7 +122,7 @@ export async function postStatements(
     if (!path) continue
     const answer = await api.call(isPurchase ? 'POST' : 'PATCH', path, { key, body: statement.body })
     await between()
-    // Known already, or about a period that is not the last one: the service refuses it, and nothing was said.
+    // Known already, or about a period that is not the last one: the service refuses it, and nothing was taken.
     if (answer.status === 409) continue
     if (answer.status >= 300) throw new Error(`${path} ${JSON.stringify(statement.body)}: ${answer.status} ${answer.text}`)
     if (isPurchase) urls.set(name, answer.body.url)
@@ -131,7 +131,7 @@ export async function postStatements(
   return taken
 }
 
-/** All events of the log, those included that the service itself told. */
+/** All events of the log, those included that the service itself emitted. */
 async function occurrencesOf(api: TestApi, key: string, ids: Record<string, string>): Promise<History['occurrences']> {
   const names = Object.fromEntries(Object.entries(ids).map(([name, id]) => [id, name]))
   const occurrences: History['occurrences'] = []
@@ -143,7 +143,7 @@ async function occurrencesOf(api: TestApi, key: string, ids: Record<string, stri
   }
 }
 
-/** A project with the products and users of a plan, before anything is told of them. */
+/** A project with the products and users of a plan, before anything is posted of them. */
 type Begun = { project: TestProjectKeys; environment: number; key: string; ids: Record<string, string>; now: Instant }
 
 /** `project`: one that has nothing in the plan's environment yet. */

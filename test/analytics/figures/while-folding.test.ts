@@ -85,7 +85,7 @@ test('every answer from facts says how many users are left out while somebody el
   expect(await behind()).toEqual(Object.fromEntries(picked.map(path => [path, 0])))
 })
 
-test('a question is answered from the facts as they are; workers are told and go on, and the figure is right', async () => {
+test('a question is answered from the facts as they are; workers are notified and go on, and the figure is right', async () => {
   const user = await userOf(patient)
   const sales = async () => (await patient.call('GET', `/v4/analytics/charts/sales?from=${FROM}`)).body
   await sell(patient, user, 'worked')

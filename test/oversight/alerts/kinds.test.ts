@@ -89,7 +89,7 @@ async function breakAll({ id: project, production: environment }: TestProjectKey
   }
 }
 
-test('every kind of alert begins and ends, and each is told once, signed', async () => {
+test('every kind of alert begins and ends, and each is sent once, signed', async () => {
   const { keys, call, sandbox } = await alerts.newProject()
   const received = await receiver()
   const { generated_signing_secret: secret } = await webhookTo(call, received)

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => alerts.stop())
 
-test('the same is told again after an hour at the earliest, and what ends meanwhile is not told at all', async () => {
+test('the same alert is sent again after an hour at the earliest, and an alert that ends meanwhile is not sent at all', async () => {
   const { keys, sandbox: call } = await alerts.newProject()
   const environment = keys.sandboxEnvironment
   const received = await receiver()
@@ -46,7 +46,7 @@ test('the same is told again after an hour at the earliest, and what ends meanwh
   await received.close()
 })
 
-test('a channel is told of what nobody was told of before it was made, and a deleted one of nothing more', async () => {
+test('a new channel gets the alerts that no channel got before, and a deleted one gets nothing more', async () => {
   const { keys, call } = await alerts.newProject()
   const received = await receiver()
   const id = await storedIntegration(alerts.api.pool, keys.production, { slug: 'webhooks' })

@@ -192,7 +192,7 @@ describe('auto-renew', () => {
     expect(shown([first, off, period(30, 't2', paid(30, 60, { isRenewal: false }))])).toEqual([false, [iso(10)]])
   })
 
-  test('what the caller said counts as long as the store says nothing', () => {
+  test('what the caller reported counts as long as the store states nothing', () => {
     const caller = renewal(20, 't1', { autoRenews: false }, 'caller')
     expect(shown([first, caller])).toEqual([false, [iso(20)]])
     expect(shown([first, caller, renewal(1, 't1', { autoRenews: true })])).toEqual([true, []])
@@ -209,7 +209,7 @@ describe('billing retry', () => {
     expect(of(fold(failed), 't1').retry).toEqual({ since: iso(30), first: iso(30), graceUntil: iso(36) })
   })
 
-  test('a word that there is none takes it back, but it was told', () => {
+  test('a word that there is none takes it back, but it was emitted', () => {
     const cleared = [period(29, 't1', paid(0, 30, { retrySince: iso(29) })), period(29.5, 't1', { retrySince: null })]
     expect(of(fold(cleared), 't1').retry).toEqual({ since: null, first: iso(29), graceUntil: null })
     const again = period(29.8, 't1', { retrySince: iso(29.8) })

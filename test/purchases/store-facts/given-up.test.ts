@@ -19,7 +19,7 @@ function givenUp() {
 }
 
 describe('after the store gave up', () => {
-  test('a cancellation of what was bought again is told, also where an older program told the first end as one', () => {
+  test('a cancellation of what was bought again is emitted, also where an older program told the first end as one', () => {
     for (const isEmittedBefore of [false, true]) {
       const lineage = givenUp()
       if (isEmittedBefore) lineage.purchases.get('t1')!.emitted.push('subscription_canceled')

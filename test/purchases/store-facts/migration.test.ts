@@ -37,7 +37,7 @@ select $1, id, 'u', 'app_store', 'm', $2, $2, true, 'USD', $3::text, $3::text::n
   case when $3 = '0' then 'trial' else 'normal' end, $4::timestamptz is null, $4, $5, $6, $7::numeric, coalesce($7::numeric, 0),
   now() - interval '5 days', $8 from lineage returning id::text`
 
-test('what the log has already of recorded purchases is not told again after the upgrade', async () => {
+test('what the log has already of recorded purchases is not emitted again after the upgrade', async () => {
   const known = await knownMigrations()
   const upgrade = (isDue: (version: number) => boolean) =>
     transaction(pool, tx =>
@@ -63,7 +63,7 @@ test('what the log has already of recorded purchases is not told again after the
   })
   expect((await pool.query('select name from events')).rows).toEqual([])
 
-  // What happens from now on is told, with the next numbers.
+  // What happens from now on is emitted, with the next numbers.
   const change = (id: string, fields: object) => transaction(pool, tx => updatePurchase(tx, environment, 'u', id, fields))
   for (const is_auto_renewing of [true, false]) await change(paid, { is_auto_renewing })
   await change(refunded, { refunded_amount: '6' })

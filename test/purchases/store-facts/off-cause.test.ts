@@ -12,7 +12,7 @@ const OFF: ReportedRenewal = { autoRenews: false }
 const ON: ReportedRenewal = { autoRenews: true, gaveUp: false }
 const UNPAID: ReportedRenewal = { autoRenews: true, gaveUp: true }
 
-/** Why auto-renew of a subscription of 30 days was switched off each time, after what was said of it on these days. */
+/** Why auto-renew of a subscription of 30 days was switched off each time, after what was reported of it on these days. */
 function causesOf(statements: [day: number, reported: ReportedRenewal][], more: ReportedPeriod = {}): (string | null)[] {
   const periods = [period(0, 't1', paid(0, 30, { isRenewal: false })), period(30, 't1', more)].map(tied)
   const renewals = statements.map(([day, one]) => tied(renewal(day, 't1', one)))

@@ -44,7 +44,7 @@ from events where user_id = $1 and name <> 'trial_still_active' group by 1, 2 or
 
 type Shown = { name: string; transaction: string; times: number; value: number | null; at: string | null }
 
-/** Refunds are told one by one or together: by their sum. Cancellations, pauses and planned products are counted over the lineage: in all. */
+/** Refunds are emitted one by one or together: by their sum. Cancellations, pauses and planned products are counted over the lineage: in all. */
 function shownEvents(rows: Shown[]) {
   const counted = rows.filter(({ name }) => /_canceled$|_paused$|_resumed$|_change_/.test(name))
   const times = Map.groupBy(counted, ({ name }) => name)

@@ -169,7 +169,7 @@ describe('a claim', () => {
     await expect(undo(999_999_999, ann)).rejects.toThrow()
   })
 
-  test('of a store that is not connected attaches what a notification told, and completes it', async () => {
+  test('of a store that is not connected attaches what a notification reported, and completes it', async () => {
     const user = await userOf(api)
     const reported = { ...appPeriod(day(-2), day(28)), price: undefined, currency: undefined }
     await record(api.pool, production, [playReport('token-7', [{ order: 'GPA.7', reported }])], false)
@@ -193,7 +193,7 @@ describe('names of one lineage', () => {
     expect((await api.call('GET', `/v4/users/${user}/purchases`)).body.data).toHaveLength(3)
   })
 
-  test('an alias that is found late unites two lineages, and nothing is told twice', async () => {
+  test('an alias that is found late unites two lineages, and nothing is emitted twice', async () => {
     const user = await userOf(api)
     const [a, b] = [order('late-a', -40, -10, { accountId: user }), order('late-b', -5, 25)]
     const off = (token: string, at: number): StoreReport => ({
@@ -253,7 +253,7 @@ describe('names of one lineage', () => {
   })
 })
 
-test('the erasure of the owner removes what the store said, and what comes later is kept without user', async () => {
+test('the erasure of the owner removes what the store reported, and what comes later is kept without user', async () => {
   const user = await userOf(api)
   await record(api.pool, production, [{ ...twoPeriods('gone-1'), accountId: user, aliases: ['gone-alias'] }])
   expect(await accessOf(user)).toEqual([true])

@@ -19,7 +19,7 @@ const DETECTED = new Set([
   'product_change_withdrawn',
 ])
 
-/** What was told, without what depends on when it was detected; refunds by their sum. */
+/** What was emitted, without what depends on when it was detected; refunds by their sum. */
 function shown(emitted: Emission[]): string[] {
   const events = emitted.filter(({ slug }) => slug !== 'trial_still_active')
   const sums = new Map<string, string>()
@@ -84,7 +84,7 @@ describe('the events of a lineage whose store is connected', () => {
     expect(slugs('shared with the family, revoked')).toEqual([])
   })
 
-  test('a pause and its end are told once, a planned product and its withdrawal with both products', () => {
+  test('a pause and its end are emitted once, a planned product and its withdrawal with both products', () => {
     const emitted = emittedOf(STORIES.find(({ name }) => name === 'pause, resume')!.notifications)
     expect(emitted.filter(({ slug }) => /paused|resumed/.test(slug)).map(({ id }) => id)).toEqual([
       '1:subscription_paused:1',
@@ -128,7 +128,7 @@ describe('the events of a lineage whose store is connected', () => {
     expect(down.map(({ slug }) => slug)).toContain('subscription_downgraded')
   })
 
-  test('refunds and what is taken back of them are told with their sums', () => {
+  test('refunds and what is taken back of them are emitted with their sums', () => {
     const emitted = emittedOf(STORIES.find(({ name }) => name.startsWith('a partial'))!.notifications)
     expect(emitted.filter(({ amount, slug }) => amount && AMOUNTS.has(slug)).map(({ slug, amount, id }) => [slug, amount, id])).toEqual([
       ['subscription_refunded', '3.99', '1:refunded:1'],
@@ -166,7 +166,7 @@ describe('what waits for a connected store', () => {
     expect(slugs(lineage)).toEqual(['subscription_started', 'subscription_expired'])
   })
 
-  test('the end is told when the store says it', () => {
+  test('the end is emitted when the store says it', () => {
     const lineage = lineageInMemory({ isConnected: true })
     const [, failed, gaveUp] = STORIES.find(({ name }) => name === 'retry, expire')!.notifications
     lineage.record(first!, at(0))
@@ -204,7 +204,7 @@ describe('what waits for a connected store', () => {
     expect(slugs(paused)).toEqual(['subscription_started', 'subscription_started', 'subscription_expired', 'subscription_expired'])
   })
 
-  test('without a connected store it is told as it looks', () => {
+  test('without a connected store it is emitted as it looks', () => {
     const lineage = lineageInMemory({ isConnected: false })
     lineage.record(second!, at(30))
     expect(slugs(lineage)).toEqual(['subscription_started'])

@@ -63,7 +63,7 @@ describe('a lineage that a store tells of', () => {
     expect(await namesOf(user)).toEqual([])
   })
 
-  test('is kept without user, and all is told once when the user is known', async () => {
+  test('is kept without user, and all is emitted once when the user is known', async () => {
     await record(api.pool, production, [newSubscription('later-1', 'person-2')])
     await record(api.pool, production, [appReport('later-1', [{ at: day(-1), transaction: 'later-1', renewal: { autoRenews: false } }])])
     expect(
@@ -111,7 +111,7 @@ describe('recording', () => {
     ])
   })
 
-  test('what the caller said counts where the store says nothing, and the caller can change nothing afterwards', async () => {
+  test('what the caller reported counts where the store states nothing, and the caller can change nothing afterwards', async () => {
     const user = await userOf(api)
     const purchased_at = day(-2)
     const app_store_data = { transaction_id: 'mixed-1', product_id: 'm' }
@@ -153,7 +153,7 @@ describe('recording', () => {
     expect(await purchasesOf(user)).toMatchObject([{ store_data: { order_id: 'GPA.1' }, purchased_at: reported.begins }])
   })
 
-  test('a price that nobody states is reported, and a product that no product links is told once', async () => {
+  test('a price that nobody states is reported, and a product that no product links is emitted once', async () => {
     const user = await userOf(api)
     const reported = bought({ price: undefined, currency: undefined, product: 'unheard' })
     const report = appReport('odd-1', [{ at: day(-2), transaction: 'odd-1', reported }], { accountId: user })

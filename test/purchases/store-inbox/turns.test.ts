@@ -93,7 +93,7 @@ describe('a turn of a queue', () => {
     expect(await queueJobs(api.pool, queue)).toEqual([])
   })
 
-  test('waits as long as it is told after a failure of the store, counts such turns, and forgets them with the next success', async () => {
+  test('waits as long as the store says after a failure of the store, counts such turns, and forgets them with the next success', async () => {
     await record(['first', 1])
     await end({ failure: { reason: 'answered 503', afterSeconds: 40 } })
     await end({ failure: { reason: 'timeout', afterSeconds: 80 } })

@@ -31,7 +31,7 @@ const reportedByCaller = (begin: number) => ({
 
 async function claim(user: string, body: object): Promise<void> {
   const { status, text } = await stores.api.call('POST', `/v4/users/${user}/purchases`, { key: stores.project.secret, body })
-  // Somebody may have told of it before.
+  // Somebody may have reported it before.
   expect([201, 409], text).toContain(status)
 }
 

@@ -125,7 +125,7 @@ test('the age of the last push of each connected store; one that has never pushe
   expect(Math.floor(Number(await age('apple', 'production')) / 10)).toBe(50)
   expect(await age('apple', 'sandbox')).toBe('+Inf')
   expect(Math.floor(Number(await age('google', 'production')) / 10)).toBe(50)
-  // When the store has told the environment of a purchase.
+  // When the store has stated the environment of a purchase.
   await api.pool.query(`update store_inbox set environment = $1 where platform = 'google'`, [project.sandboxEnvironment])
   expect(Math.floor(Number(await age('google', 'production')) / 10)).toBe(50)
 })

@@ -12,9 +12,9 @@ const FACTS = `
     grace_period_expires_at, refunded_at, refunded_amount, taken_back, access_until::text, run_started_at, is_last
   from purchases where environment = $1 and user_id = $2 order by purchased_at, id`
 
-// The time of detection depends on the order, and so does in how many parts a refund is told. What happens several times in a lineage is counted
+// The time of detection depends on the order, and so does in how many parts a refund is emitted. What happens several times in a lineage is counted
 // over it, whichever of its purchases the event names. A planned product is in answers alone: a plan that was carried out or taken back before
-// the store was asked is not told.
+// the store was asked is not emitted.
 const EVENTS = `
   select e.name, case when e.name !~ 'canceled|paused|resumed' then p.purchased_at end as purchase, e.reason, e.is_voluntary, e.is_discounted,
     sum(e.price)::float8 as value, case when e.name ~ 'refund' then 1 else count(*)::int end as times,

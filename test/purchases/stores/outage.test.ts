@@ -23,7 +23,7 @@ const queueFails = (attempts = 1) =>
   until('the queue waits', async () => ((await stores.queues()).some(queue => queue.attempts >= attempts) ? true : undefined))
 
 describe('the App Store is down over the end of a period', () => {
-  /** The period has ended over 24 h ago: a store that is not connected would have its expiry told by now. */
+  /** The period has ended over 24 h ago: a store that is not connected would have its expiry emitted by now. */
   async function unheard() {
     await openShop(stores, 'apple')
     const { id, account } = await stores.user()
@@ -58,7 +58,7 @@ describe('the App Store is down over the end of a period', () => {
     return rows.map(({ name, happened_at }) => [name, Date.parse(happened_at)])
   }
 
-  test('what it answers then is a renewal, and no expiry was told', async () => {
+  test('what it answers then is a renewal, and no expiry was emitted', async () => {
     const { id, subscription, begin } = await unheard()
     subscription.renew(begin + MONTH_MS)
     await stores.hurry()
@@ -71,7 +71,7 @@ describe('the App Store is down over the end of a period', () => {
     expect(data).toEqual([expect.objectContaining({ is_active: true })])
   })
 
-  test('what it answers then is the end, which is told with its own time', async () => {
+  test('what it answers then is the end, which is emitted with its own time', async () => {
     const { subscription, begin } = await unheard()
     subscription.expire(begin + MONTH_MS, 'BILLING_RETRY')
     await stores.hurry()

@@ -57,7 +57,7 @@ describe('a claim of another user beside notifications', () => {
     await push(subscription.switchAutoRenew(Date.now(), false))
     expect(await owners.ownersOf()).toEqual([ben])
     expect(await owners.accessOf([ann, ben])).toEqual([false, true])
-    // What was told of Ann stays hers, and nothing of it is told again of Ben.
+    // What was emitted of Ann stays hers, and nothing of it is emitted again of Ben.
     expect(await owners.namesOf(ann)).toEqual(['subscription_started'])
     expect(await owners.namesOf(ben)).toEqual(['subscription_canceled'])
   })
@@ -76,7 +76,7 @@ describe('a claim of another user beside notifications', () => {
     expect(await owners.ownersOf()).toEqual([ben])
   })
 
-  test('share: gives access to both; what Apple says afterwards is told of the owner alone', async () => {
+  test('share: gives access to both; what Apple says afterwards is emitted of the owner alone', async () => {
     const { ann, ben, subscription, push, claim } = await annsSubscription()
     await owners.policy('share')
     expect(await claim(ben)).toBe('created')

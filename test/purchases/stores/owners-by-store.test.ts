@@ -18,14 +18,14 @@ beforeAll(async () => {
 afterAll(() => stores.stop())
 beforeEach(() => stores.begin())
 
-/** Nothing is heard for an hour: what waits for words that were late is told. */
+/** Nothing is heard for an hour: what waits for words that were late is emitted. */
 async function quietHour(user: string, last: string): Promise<void> {
   await stores.api.pool.query(
     `update purchases set created_at = created_at - interval '1 hour', updated_at = updated_at - interval '1 hour' where environment = $1`,
     [stores.project.production],
   )
   await stores.hurry()
-  await until(`${last} is told`, async () => (await owners.namesOf(user)).includes(last) || undefined)
+  await until(`${last} is emitted`, async () => (await owners.namesOf(user)).includes(last) || undefined)
 }
 
 describe('a new purchase that the store states for another account', () => {
@@ -110,7 +110,7 @@ describe('tokens of Google Play that turn out to be one lineage', () => {
     await openShop(stores, 'google')
   })
 
-  test('found late: the owner of the older one has both, and each start is told once', async () => {
+  test('found late: the owner of the older one has both, and each start is emitted once', async () => {
     const { id } = await stores.user()
     const [older, younger] = [oldStory(id), newStory()]
     const [subscribed, expired] = [older.subscribe(Date.now() - 40 * DAY), older.expire(Date.now() - 10 * DAY)]
@@ -148,7 +148,7 @@ describe('tokens of Google Play that turn out to be one lineage', () => {
     expect((await owners.namesOf(id)).sort()).toEqual([...names, 'subscription_refunded'].sort())
   })
 
-  test('with two owners they stay apart, and the operator is told', async () => {
+  test('with two owners they stay apart, and the operator gets an alert', async () => {
     const [ann, ben] = [(await stores.user()).id, (await stores.user()).id]
     const [older, younger] = [oldStory(ann), newStory(ben)]
     await push(older.subscribe(Date.now() - 10 * DAY))

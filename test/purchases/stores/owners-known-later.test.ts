@@ -23,7 +23,7 @@ beforeEach(() => stores.begin())
 describe('an account that nobody has when Apple names it', () => {
   const identity = randomUUID()
 
-  /** Two periods of which nothing is told, because nobody has the account. */
+  /** Two periods of which nothing is emitted, because nobody has the account. */
   async function unowned() {
     await openShop(stores, 'apple')
     const subscription = appleSubscription(stores.chain, { account: identity })
@@ -48,7 +48,7 @@ describe('an account that nobody has when Apple names it', () => {
     { name: 'subscription_canceled', at: null },
     { name: 'subscription_renewed', at: iso(begin + MONTH_MS) },
     { name: 'subscription_started', at: iso(begin) },
-    // The renewal proves it, though no notification has said it.
+    // The renewal proves it, though no notification has stated it.
     { name: 'subscription_uncanceled', at: null },
   ]
   const emittedOf = async (user: string) =>
@@ -56,7 +56,7 @@ describe('an account that nobody has when Apple names it', () => {
       .map(({ name, happened_at }) => ({ name, at: name.endsWith('canceled') ? null : iso(Date.parse(happened_at)) }))
       .sort((a, b) => a.name.localeCompare(b.name))
 
-  test('a claim of whoever comes attaches it: everything is told once, with its own time', async () => {
+  test('a claim of whoever comes attaches it: everything is emitted once, with its own time', async () => {
     const { subscription, begin } = await unowned()
     const { id } = await stores.user()
     await stores.good('POST', `/v4/users/${id}/purchases`, {
@@ -81,7 +81,7 @@ describe('an account that nobody has when Apple names it', () => {
     ],
   ]
 
-  test.each(BECOMES_KNOWN)('%s: the purchase is its own at once, and told once', async (_, become) => {
+  test.each(BECOMES_KNOWN)('%s: the purchase is its own at once, and emitted once', async (_, become) => {
     const { subscription, begin } = await unowned()
     await become()
     const [owner, ...others] = await owners.ownersOf()

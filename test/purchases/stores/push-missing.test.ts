@@ -56,7 +56,7 @@ describe('push_missing', () => {
     await stage.stores.settled()
   })
 
-  test('is not raised by what was said before the store was connected', async () => {
+  test('is not raised by what was reported before the store was connected', async () => {
     await stage.stores.connectApple()
     attempted(bought(Date.now() - 2 * HOUR))
     sweeping()

@@ -33,7 +33,7 @@ describe('the App Store', () => {
     expect(queue!.next).toBeLessThan(30 * 86_400)
   })
 
-  test('where the periods before the first notification are missing, Apple is asked for them before anything is told', async () => {
+  test('where the periods before the first notification are missing, Apple is asked for them before anything is emitted', async () => {
     await stores.connectApple()
     const { account } = await stores.user()
     const { subscription, notifications } = appleStory(stores.chain, Date.now() - 6 * MONTH_MS, { account })
@@ -46,7 +46,7 @@ describe('the App Store', () => {
     expect(stores.apple.requests.length).toBeGreaterThan(0)
   })
 
-  test('access does not wait for an Apple that does not answer: what it must be asked for is told afterwards, once', async () => {
+  test('access does not wait for an Apple that does not answer: what it must be asked for is emitted afterwards, once', async () => {
     await stores.connectApple()
     const { id, account } = await stores.user()
     const subscription = appleSubscription(stores.chain, { account })

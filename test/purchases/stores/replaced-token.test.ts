@@ -76,7 +76,7 @@ test.each(['before', 'after'])('the EXPIRED push of the old token that comes %s 
   expect(await stores.rows()).toEqual(['done', 'done', 'done'])
 })
 
-test('a subscription that had been cancelled goes on with the new token: its end under the old one is not told', async () => {
+test('a subscription that had been cancelled goes on with the new token: its end under the old one is not emitted', async () => {
   const { begun, replace, push, state, cancel } = await replaced()
   await push(begun)
   // Google's answers have the time of whole seconds.

@@ -53,7 +53,7 @@ describe('what no push has brought', () => {
     expect(purchases).toHaveLength(2)
   })
 
-  test('a refund at Google Play, told in one sweep for both environments', async () => {
+  test('a refund at Google Play, found in one sweep for both environments', async () => {
     await stage.stores.connectGoogle()
     const story = playStory(stage.stores.google, { token: 'token-s', order: 'GPA.9' })
     await stage.stores.pushGoogle(story.subscribe(Date.now() - DAY).body)

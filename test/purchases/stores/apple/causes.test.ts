@@ -24,7 +24,7 @@ test.each<[string, number | undefined, object]>([
   expect({ ...(isVoluntary !== undefined && { isVoluntary }), ...(hasFailed !== undefined && { hasFailed }) }).toEqual(expected)
 })
 
-test('a reason that is told while the charge is retried is none', async () => {
+test('a reason that is stated while the charge is retried is none', async () => {
   const { renewal } = await says(begun().failToRenew(BEGIN + MONTH_MS, null))
   expect(renewal).not.toHaveProperty('hasFailed')
 })

@@ -48,7 +48,7 @@ test('what is not paid is not due', async () => {
   expect(posted()).toEqual([])
 })
 
-test('what fails is told', async () => {
+test('a failure is reported', async () => {
   expect(await acknowledge('nobody')).toEqual({ is: 'unknown' })
   playStory(fixture.google, { token: 'token-2' }).subscribe(START)
   fixture.google.instead = ({ path }) => (path.endsWith(':acknowledge') ? { status: 503, headers: { 'retry-after': '5' } } : undefined)

@@ -124,7 +124,7 @@ test('two products: the second is a lineage of its own', async () => {
   ])
 })
 
-test('an unknown state is told to the log', async () => {
+test('an unknown state is reported to the log', async () => {
   buy({ purchaseStateContext: { purchaseState: 'LENT' } })
   expect(await periods()).toHaveLength(1)
   expect(fixture.unknownWords).toContain('purchaseState LENT')

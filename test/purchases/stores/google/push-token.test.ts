@@ -115,7 +115,7 @@ test('another package is foreign, and told only to a right sender', async () => 
   expect(await fixture.play.admit(arrival(undefined, body), fixture.settings)).toEqual({ is: 'unauthorized' })
 })
 
-test('a test is told as one', async () => {
+test('a test is recognised as one', async () => {
   const body = pushBody({ eventTimeMillis: NOW, testNotification: { version: '1.0' } }, 'message-3')
   const token = fixture.google.idToken(rightClaims(ADDRESS, NOW))
   expect(await fixture.play.admit(arrival(`Bearer ${token}`, body), fixture.settings)).toEqual({

@@ -133,7 +133,7 @@ test('a pause is no cancellation, whatever Google says of auto-renew', async () 
   expect(renewal).toEqual({ isPaused: true, nextProduct: null, neverRenews: false, gaveUp: false })
 })
 
-test('deferred: what is said of the subscription counts more than the snapshot of the order, also after the renewal', async () => {
+test('deferred: what is reported of the subscription counts more than the snapshot of the order, also after the renewal', async () => {
   const { subscribe, renew, answer } = story()
   subscribe(START)
   const deferred = START + 40 * DAY
@@ -171,7 +171,7 @@ test('an order that was never paid is no period', async () => {
   expect((await known()).periods.filter(({ product }) => product !== undefined)).toHaveLength(1)
 })
 
-test('an unknown state says nothing, and is told to the log', async () => {
+test('an unknown state says nothing, and is reported to the log', async () => {
   const { subscribe, answer } = story()
   subscribe(START)
   answer().subscriptionState = 'SUBSCRIPTION_STATE_DREAMING'

@@ -62,7 +62,7 @@ test('never asked for more than Google can tell', async () => {
   expect(Number(fixture.google.requests.at(-1)!.query.get('startTime'))).toBeGreaterThan(NOW - 30 * 24 * HOUR)
 })
 
-test('what fails is told', async () => {
+test('a failure is reported', async () => {
   fixture.google.instead = () => ({ status: 429, headers: { 'retry-after': '30' } })
   expect(await sweep()).toEqual({ is: 'later', why: 'http_429', afterMs: 30_000 })
   fixture.google.instead = () => ({ status: 403 })

@@ -146,7 +146,7 @@ test('all charges failed: gave up, and the end does not move', async () => {
   expect(renewal).toMatchObject({ autoRenews: false, gaveUp: true })
 })
 
-test('paused: the period ends, and nothing is said of auto-renew; resumed: a period that is not called a renewal', async () => {
+test('paused: the period ends, and nothing is stated of auto-renew; resumed: a period that is not called a renewal', async () => {
   const { subscribe, pause, resume, id, endsAt } = story()
   subscribe(START)
   pause(START + 10 * DAY)

@@ -79,7 +79,7 @@ test('the sandbox has events of its own', async () => {
   expect(pages).toMatchObject([[{ notification: { environment: 'sandbox' } }]])
 })
 
-test('what fails is told, after the pages before', async () => {
+test('a failure is reported, after the pages before', async () => {
   posted(4)
   fixture.live.pageSize = 2
   fixture.live.instead = ({ query }) => (query.has('after') ? { status: 429, headers: { 'retry-after': '30' } } : undefined)
@@ -141,7 +141,7 @@ test('backfill: a list that does not go on ends', async () => {
   expect(await queues()).toEqual({ is: 'later', why: 'answer_unreadable', afterMs: null })
 })
 
-test('backfill: what fails is told', async () => {
+test('backfill: a failure is reported', async () => {
   fixture.live.instead = () => ({ status: 500 })
   expect(await queues()).toEqual({ is: 'later', why: 'http_500', afterMs: null })
 })

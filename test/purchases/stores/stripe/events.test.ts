@@ -137,7 +137,7 @@ test('a failed charge of a renewal: the period of its invoice is one after billi
 test('test mode is the sandbox', () =>
   expect(read('customer.subscription.updated', SUBSCRIPTION, { livemode: false })).toMatchObject({ environment: 'sandbox' }))
 
-test('a recorded event that cannot be read is told by its id, without its content', () => {
+test('a recorded event that cannot be read is named by its id, without its content', () => {
   const recorded = { id: 'evt_9', type: 'invoice.paid', subtype: null, statedAt: AT, body: Buffer.from('secret') }
   expect(() => readStripeNotification(recorded)).toThrow('notification evt_9 cannot be read: must be JSON')
 })

@@ -59,7 +59,7 @@ test('never asked for more than Stripe can tell, nor for more types than it take
   }
 })
 
-test('what fails is told, and ends the sweep', async () => {
+test('a failure is reported, and ends the sweep', async () => {
   stripeStory(stage.fixture.server).subscribe(START)
   stage.fixture.server.pageSize = 1
   stage.fixture.server.instead = () =>
