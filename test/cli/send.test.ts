@@ -12,7 +12,7 @@ const json =
 const reset: Reply = response => response.destroy()
 const failing = json(502, { error: { message: 'the database does not work' } })
 
-/** A service that answers as it is reported, the last answer for ever; time passes only where the sender waits. */
+/** A service that gives scripted answers, the last one for ever; time passes only where the sender waits. */
 async function scripted(...replies: Reply[]) {
   let requestCount = 0
   const server = createServer((request, response) => {
