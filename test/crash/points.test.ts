@@ -59,7 +59,7 @@ describe.each(DRIVERS)('over %s', driver => {
         await delay(30)
       }
       // Nobody else works: the next worker need not wait. That leases run out by themselves is tested by kills at random moments.
-      await endLeases(place.pool)
+      await endLeases(installation.pool)
     }
     await installation.worker()
     await expectAllExecutedOnce(installation, load)

@@ -126,7 +126,7 @@ test('a worker killed at each point of a turn: every notification is recorded, e
     for (let n = 0; n < 3; n++) for (const one of await subscribed()) expect(await push(one)).toBe(200)
     await until(`the worker came to ${point}`, () => isDead || undefined, 120_000)
     await ended
-    await endLeases(place.pool)
+    await endLeases(installation.pool)
   }
   const worker = await installation.worker()
   await expectAllRecordedOnce()
