@@ -17,7 +17,7 @@ const USER_ID = /^QON_[0-9a-f]{32}$/
 const hashOf = (name: string): string => createHash('sha256').update(name).digest('base64url')
 const normalized = (name: string): string => (UUID.test(name) ? name.toLowerCase() : name)
 
-/** What is kept of an account id that nobody has yet: an erased user leaves no name behind. */
+/** The hash that is stored of an account id that no user has yet: after an erasure, no name of the user is left. */
 export const accountHash = (account: string): string => hashOf(normalized(account))
 
 /** The hashes of the account ids that may stand for a user id or an identity: the reverse of `candidatesOf`, without regard to the case of a UUID. */
@@ -26,7 +26,7 @@ export const accountHashesOf = (name: string): string[] => [
   ...(USER_ID.test(name) ? [hashOf(name.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))] : []),
 ]
 
-/** The user of the environment that an app has named to the store: by the user's id, else by the identity. Null: an unknown one. */
+/** The user whom an app has named to the store: found by the user's id, else by the identity. Null: no such user is known. */
 export async function userOfAccount(tx: Tx, environment: Environment, platform: Store, account: string | null): Promise<string | null> {
   if (account === null || account === '') return null
   const candidates = candidatesOf(platform, account)

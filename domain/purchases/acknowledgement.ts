@@ -13,8 +13,8 @@ const REQUEST = `
   returning id, (select p.id from environments e join environments p on p.project = e.project and p.kind = 'production' where e.id = $1) as production`
 
 /**
- * Requests the acknowledgement of every purchase token of the lineages, once each. The lineages have owners and their stores are connected. What
- * is not acknowledged within three days Google takes back. The runs are on real time.
+ * Requests the acknowledgement of every purchase token of the lineages, once each. The lineages have owners and their stores are connected.
+ * Google refunds a purchase that is not acknowledged within three days. The runs are on real time.
  */
 export async function requestAcknowledgements(tx: Tx, environment: Environment, lineages: readonly number[]): Promise<void> {
   if (lineages.length === 0) return

@@ -4,8 +4,8 @@ import type { PurchaseRow } from './subscriptions/purchase.ts'
 const isOld = (p: PurchaseRow, clockOffsetMs: number): boolean => isLate(p, { at: p.purchased_at, recorded: p.created_at }, clockOffsetMs)
 
 /**
- * By user, the first of the purchases that were recorded as history; and whether the claimed one shows its user live. A purchase that came from
- * another user, or that somebody else pays for, says nothing about when this user began.
+ * By user: the first of the purchases that were recorded as history, and whether the claimed purchase shows its user live. A purchase that
+ * came from another user, or that another user pays for, states nothing about when this user began.
  */
 export function beginningsOf(
   purchases: readonly PurchaseRow[],

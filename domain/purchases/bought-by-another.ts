@@ -16,11 +16,11 @@ function endOf(purchase: PurchaseRow): number {
   return expires_at === null ? Number.POSITIVE_INFINITY : Math.max(Date.parse(expires_at), grace === null ? 0 : Date.parse(grace))
 }
 
-/** At Google Play a token that another one continues has ended with that, whatever end was announced for it. */
+/** At Google Play a purchase token ends when another token continues it, whatever end was announced for it. */
 const isReplaced = ({ before, newest }: { before: PurchaseRow; newest: PurchaseRow }): boolean =>
   newest.purchase_token !== null && before.purchase_token !== null && newest.purchase_token !== before.purchase_token
 
-/** The period that a report has brought as the newest of the lineage, where the store calls it a purchase; and the one before it. */
+/** The newest period of the lineage, if a report has brought it and the store calls it a purchase; and the period before it. */
 async function newPurchase(tx: Tx, environment: Environment, { lineage, added }: RecordedLineage, reports: StoreReport[]) {
   const periods = await withPostedRefunds(
     tx,

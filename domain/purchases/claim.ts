@@ -33,7 +33,7 @@ export type StoreClaim = {
   order: string | null
   subscription: string | null
   storeType: string | null
-  /** Determined by the store's data; null: the type of the product determines it. */
+  /** The store's data determine it; null: the type of the product determines it. */
   isSubscription: boolean | null
 }
 

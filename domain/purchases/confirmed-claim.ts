@@ -14,7 +14,7 @@ export function confirmedPeriod({ reports, lineage, subject }: Confirmation): St
   return statedPeriods(periods.map(tied))[0]
 }
 
-/** The input with what is signed in place of the signed transaction. What is signed wins over the caller's values. */
+/** The input with the content of the signed transaction in its place. Signed values replace the caller's values. */
 export function withSigned(input: PurchaseInput, confirmation: Confirmation): PurchaseInput {
   const period = confirmedPeriod(confirmation)
   if (!period?.product || period.ids.transaction === null) return input

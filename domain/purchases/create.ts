@@ -42,7 +42,10 @@ async function locateClaimed(tx: Tx, environment: Environment, claim: Claim): Pr
   return { group: { platform: claim.platform, reports: [], lineage, younger: [], isConflict: false }, others: [], known }
 }
 
-/** Writes the purchase; gives its id. The store's word about it is kept with the caller's, which counts where the store says nothing. */
+/**
+ * Writes the purchase and returns its id. The statements of the store are kept beside those of the caller, which count where the store
+ * states nothing.
+ */
 async function write(
   tx: Tx,
   environment: Environment,
@@ -64,11 +67,11 @@ async function write(
 export type CreatedPurchase = { purchase: PurchaseRow; former: PurchaseRow | null }
 
 /**
- * Records a purchase as the store confirms it, or as the caller states it when no confirmation is required; then updates everything that
- * is derived from it. Throws in this order: `invalid_data`, `invalid_product_id` or `product_not_in_project`; `not_found` for the user;
+ * Records a purchase as the store confirms it, or as the caller states it when no confirmation is required; then updates everything that is
+ * derived from it. Throws in this order: `invalid_data`, `invalid_product_id` or `product_not_in_project`; `not_found` for the user;
  * `already_exists` when the user has the transaction; `conflict` when another user has it and the transfer policy is `keep`;
- * `purchase_fraud` or `network_error` by the evidence. `takesUnlinked`: what the store confirms is recorded also while no product links its product.
- * `takesUnpriced`: price and currency may be missing; where the store says none either, the price is 0.
+ * `purchase_fraud` or `network_error` by the evidence. `takesUnlinked`: what the store confirms is recorded also while no product links its
+ * product. `takesUnpriced`: price and currency may be missing; where the store states none either, the price is 0.
  */
 export async function createPurchase(
   tx: Tx,

@@ -20,8 +20,8 @@ const DERIVE = `update purchases p set access_until = d.access_until, run_starte
     is distinct from (d.access_until, d.run_started_at, d.is_last, '[]'::jsonb)`
 
 /**
- * Writes the derived columns of each purchase: the end of its access, the start of its run, whether it is the last; and what its events tell. Only the
- * purchases that differ from what was read are sent: a renewal changes one or two of its lineage.
+ * Writes the derived columns of each purchase: the end of its access, the start of its run, whether it is the last, and which events it has
+ * emitted. Only the purchases that differ from what was read are sent to Postgres: a renewal changes one or two of its lineage.
  */
 export async function storeDerived(tx: Tx, purchases: HistoryPurchase[], emissions: Emission[]): Promise<void> {
   const of = Map.groupBy(emissions, ({ purchase }) => purchase.id)

@@ -36,9 +36,9 @@ export type Emission = {
   oldProduct?: string
   /** By default the product of the purchase. */
   newProduct?: string
-  /** Why the subscription ended. */
+  /** The cause of the end of the subscription. */
   reason?: 'billing_error'
-  /** False: not the customer cancelled it. */
+  /** False: somebody other than the customer cancelled it. */
   isVoluntary?: false | undefined
   /** When the fact of the event happened and when it was recorded; by default as the purchase itself. */
   fact?: { at: string; recorded: string }
@@ -48,7 +48,7 @@ export type Emission = {
   loyal?: boolean
 }
 
-/** What names an event that a purchase emits at most once. */
+/** The purchase, the entry and the id of an event that a purchase emits at most once. */
 export const emittedOnce = (purchase: PurchaseRow, emittedAs: OnceOnly): Pick<Emission, 'purchase' | 'emittedAs' | 'id'> => ({
   purchase,
   emittedAs,
@@ -125,7 +125,10 @@ export function isLate(p: PurchaseRow, { at, recorded }: { at: string; recorded:
   return known - Date.parse(at) > HISTORY_MS
 }
 
-/** Whether the event may start automations and go to integrations. The caller's word covers the purchase and the facts that precede its recording. */
+/**
+ * Whether the event may start automations and go to integrations. The caller decides it for the purchase and for the facts that precede its
+ * recording.
+ */
 function triggers({ purchase: p, fact }: Emission, clockOffsetMs: number): boolean {
   const { at, recorded } = fact ?? { at: p.purchased_at, recorded: p.created_at }
   const isCovered = fact === undefined || at <= p.created_at

@@ -13,15 +13,15 @@ import { refundedAmount } from './subscriptions/refund-parts.ts'
 const timesEmitted = (purchases: PurchaseRow[], key: string): number =>
   purchases.reduce((sum, { emitted }) => sum + emitted.filter(entry => entry === key).length, 0)
 
-/** `isSilent`: the log never gets it, unless it did before that was known. */
+/** `isSilent`: the step is not emitted. The log has it only if it was emitted before the step was known to be silent. */
 type Step = { purchase: PurchaseRow; at: number; slug: string; isSilent?: boolean } & Pick<
   Emission,
   'oldProduct' | 'newProduct' | 'isVoluntary'
 >
 
 /**
- * Each time that auto-renew is switched off and on again, in order: at its begin a period has it on. Nobody cancels when the store gives up
- * charging, and nobody takes that back: only the end is emitted.
+ * Each time that auto-renew is switched off and on again, in order; auto-renew is on at the begin of a period. When the store gives up
+ * charging, the customer cancels nothing: only the end is emitted.
  */
 const switches = (purchase: PurchaseRow): Step[] => {
   const of = isTrialPurchase(purchase) ? 'trial' : 'subscription'
@@ -41,7 +41,7 @@ function pauses(purchase: PurchaseRow, next: PurchaseRow | undefined): Step[] {
   return [...steps, { purchase: next, at: Date.parse(next.purchased_at), slug: 'subscription_resumed' }]
 }
 
-/** The new product of a withdrawn change is the one that does not come. */
+/** For a withdrawn change, the new product is the product that was planned. */
 const plannedChanges = (purchase: PurchaseRow): Step[] =>
   purchase.planned_changes.map(({ at, product, isWithdrawn }) => ({
     purchase,
@@ -64,8 +64,9 @@ function switched({ purchase, at: ms }: Step, now: number): Pick<Emission, 'at' 
 }
 
 /**
- * The steps of a kind, in order, that the log does not have. An event stands for a step of its purchase: for a silent one where the purchase has no other, because
- * a later statement may make silent what was emitted. The rest stand for the earliest: a later statement may bring the period to which a step belongs.
+ * The steps of one kind, in order, that the log does not have. Each event in the log is matched with a step of its purchase: with a silent
+ * step only where the purchase has no other, because a later statement may make an emitted step silent. The remaining events are matched
+ * with the earliest steps: a later statement may bring the period to which a step belongs.
  */
 function pendingOf(all: Step[], slug: string, purchases: PurchaseRow[]): Step[] {
   const left = new Set(all)
@@ -87,8 +88,8 @@ function pendingOf(all: Step[], slug: string, purchases: PurchaseRow[]): Step[] 
 }
 
 /**
- * What may happen several times in a lineage. Steps of a kind are counted together over its periods; cancellations of trials and of paid periods
- * apart, and in the same way what was taken back of them.
+ * The events that may happen several times in a lineage. Steps of one kind are counted over all periods of the lineage; cancellations of
+ * trials and of paid periods separately, and so are the steps that take them back.
  */
 function* steps(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean, now: number): Stepwise<Emission[]> {
   const periods = purchases.filter(({ is_subscription }) => is_subscription)
@@ -154,7 +155,7 @@ function repeatedRefunds(purchase: PurchaseRow, pending: string): Emission[] {
 }
 
 /**
- * What went back in all, whether or not it was taken back, and what was taken back, each as far as the log does not state it yet. A refund that was
+ * The refunds of a purchase, and the part of them that was taken back, each as far as the log does not state it yet. A refund that was
  * taken back before it was emitted is emitted as both.
  */
 function refunds(purchase: PurchaseRow): Emission[] {
@@ -185,7 +186,7 @@ function refunds(purchase: PurchaseRow): Emission[] {
   return events
 }
 
-/** What was credited in all, as far as neither the log nor the event of an upgrade says it. A credit is never taken back. */
+/** The credits of a purchase, as far as neither the log nor the event of an upgrade states them. A credit is never taken back. */
 function credited(purchase: PurchaseRow): Emission[] {
   const credits = purchase.credits.filter(({ isOfUpgrade }) => !isOfUpgrade)
   const reported = creditedAmount(credits)
@@ -200,9 +201,9 @@ function credited(purchase: PurchaseRow): Emission[] {
 type PendingScope = { isWaiting: (purchase: PurchaseRow) => boolean; beforeWaiting: ReadonlySet<PurchaseRow>; now: number }
 
 /**
- * The events of stated facts that are not emitted yet, and those of billing retry; those of a purchase whose begin waits come after its begin, and
- * billing retry after the begin of the next period. A
- * family-shared purchase has none: the subscription belongs to another user.
+ * The events of stated facts that are not emitted yet, and those of billing retry. Where the begin of a purchase waits, its events wait for
+ * the begin; billing retry waits for the begin of the next period. A family-shared purchase has no events: the subscription belongs to
+ * another user.
  */
 export function* factEventsInSteps(all: PurchaseRow[], { isWaiting, beforeWaiting, now }: PendingScope): Stepwise<Emission[]> {
   const purchases = all.filter(purchase => !purchase.is_family_shared)

@@ -9,8 +9,9 @@ import { refold } from './refold.ts'
 const MOST = 200
 
 /**
- * Hands the purchases of one user over to another where the transfer policy is `transfer`, but those that were transferred in the last 24 hours:
- * all of them, or, after a crash, none. Gives the number of lineages. Call it last in a transaction. Throws `not_found` for an unknown user.
+ * Moves the purchases of one user to another where the transfer policy is `transfer`, except those that were transferred in the last 24
+ * hours. After a crash either all are moved or none. Returns the number of lineages. Call it last in a transaction. Throws `not_found` for
+ * an unknown user.
  */
 export async function handOverPurchases(tx: Tx, environment: Environment, from: string, to: string): Promise<number> {
   // Locks lineages, then users, as every recording does.

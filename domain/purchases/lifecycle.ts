@@ -56,11 +56,11 @@ function* beginnings({ links }: Subscription<PurchaseRow>, { begins }: Waiting):
   return emissions
 }
 
-/** What the store credited of a period when another one took its place. */
+/** The amount that the store credited for a period when another one took its place. */
 const givenBack = ({ credits }: PurchaseRow, next: PurchaseRow): string =>
   creditedAmount(credits.filter(({ at, isOfUpgrade }) => isOfUpgrade && Date.parse(at) === Date.parse(next.purchased_at)))
 
-/** Only on the store's word. The value of an upgrade is what was given back of the period before. */
+/** Only where the store states it. The value of an upgrade is the amount that was given back for the period before. */
 function levelChange(purchase: PurchaseRow, before: PurchaseRow) {
   const { level } = purchase
   if (level === null) return []
@@ -69,7 +69,7 @@ function levelChange(purchase: PurchaseRow, before: PurchaseRow) {
   return [{ ...event, slug: 'subscription_upgraded', amount: level.refunded ?? givenBack(before, purchase), paid: before }]
 }
 
-/** Only within a run: a purchase after its end is a start, whichever product it has. */
+/** Only within a run: a purchase after the end of a run is a start, whichever product it has. */
 function* productChanges({ links }: Subscription<PurchaseRow>, { begins }: Waiting): Stepwise<Emission[]> {
   const emissions: Emission[] = []
   for (const run of runsOf(links)) {
@@ -94,7 +94,7 @@ function productChange(before: PurchaseRow, purchase: PurchaseRow): Emission[] {
 
 const later = (a: string, b: string) => (a > b ? a : b)
 
-/** What time causes is recorded when its time comes, or with the purchase if that is later. */
+/** An event that time causes is recorded when its time comes, or with the purchase if that is later. */
 const timedEvents = ({ links }: Subscription<PurchaseRow>, { begins, ends }: Waiting, now: number): Emission[] =>
   timedEventsOf(links).flatMap(({ slug, period: { purchase }, due, at, isByCharge }): Emission[] => {
     if (!purchase || due > now) return []

@@ -46,7 +46,10 @@ export async function transferPolicy(tx: Tx, environment: Environment): Promise<
 /** The owner of a lineage after a claim, and the action that this needs. `former` loses the lineage. */
 export type Ownership = { owner: string; former: string | null; by: 'owning' | 'first' | 'share' | 'transfer' }
 
-/** A store has stated a purchase in the lineage of `owner`, with the account of another known user. `keep`: the lineage stays, and somebody must look. */
+/**
+ * A store has stated a purchase in the lineage of `owner`, with the account of another known user. `keep`: the lineage stays with `owner`,
+ * and an operator must decide.
+ */
 export type Bought = { owner: string; account: string; by: 'transfer' | 'share' | 'keep' }
 
 /** Applies the project's transfer policy to the claim of `user`. Throws `conflict` when another user owns the lineage and the policy is `keep`. */
@@ -65,7 +68,7 @@ export async function resolveOwner(
     case 'share':
       return { owner, former: null, by: 'share' }
     case 'transfer':
-      // Two devices of one store account would pull the lineage back and forth.
+      // Two devices of one store account would move the lineage back and forth.
       if (transferred) throw conflict('the transaction was transferred to another user in the last 24 hours')
       return { owner: user, former: owner, by: 'transfer' }
     default:
@@ -135,7 +138,7 @@ export async function lockLineageOf(tx: Tx, lineage: number): Promise<Lineage | 
   return rows[0]
 }
 
-/** What names a lineage in a store's report: its names, and the transactions that may be recorded in it. */
+/** The parts of a store's report that identify a lineage: its names, and the transactions that may be recorded in it. */
 export type LineageTarget = { platform: Store; names: string[]; transactions: string[] }
 
 /** The lineages that exist for each target, oldest first: `target` is its index. */
@@ -186,7 +189,7 @@ export async function lockLineages(tx: Tx, environment: Environment, targets: Li
     })
     const locked = new Map(rows.map(row => [row.id, row]))
     const now = await findLineages(tx, environment, targets)
-    // Meanwhile one may have been erased, merged, or found to have one of the transactions.
+    // Between the search and the lock a lineage may have been erased, merged, or found to have one of the transactions.
     if (now.every(({ id }) => locked.has(id)) && new Set(now.map(({ target }) => target)).size === targets.length)
       return targets.map((_, i) => now.filter(({ target }) => target === i).map(({ id }) => locked.get(id)!))
   }

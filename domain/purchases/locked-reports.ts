@@ -5,8 +5,8 @@ import type { StoreReport, TransactionIds } from './store-facts/statement.ts'
 import { type Store, TARGET_PLATFORM } from './subscriptions/purchase.ts'
 
 /**
- * Reports about one lineage. `younger`: lineages that turned out to be the same one. `isConflict`: they have different owners and stay apart, so
- * what a report says of a transaction of another one of them is left out.
+ * Reports about one lineage. `younger`: lineages that turned out to be the same one. `isConflict`: the lineages have different owners and
+ * stay apart; a report's statements about a transaction that is recorded in another of them are left out.
  */
 export type LockedReports = {
   platform: Store
@@ -25,7 +25,7 @@ export const transactionsOfReport = ({ statements }: StoreReport): string[] => [
 
 type Member = { report: StoreReport; lineages: Lineage[] }
 
-/** Reports that name a lineage together, directly or by way of others. */
+/** Groups of reports that share a name of a lineage, directly or through other reports. */
 function groupsOf(members: Member[]): Member[][] {
   const groups: Member[][] = []
   for (const member of members) {
@@ -70,8 +70,8 @@ export const ownerOf = ({ lineage, younger }: LockedReports): string | null =>
   [lineage, ...younger].find(({ user_id }) => user_id !== null)?.user_id ?? null
 
 /**
- * Users with posted events of transactions: those whom the events name, and those who have their lineages. The purchases supersede these events, so the
- * facts of these users change.
+ * Users with posted events of the transactions: the users whom the events name, and the users who have the lineages of these events. The
+ * purchases supersede the events, so the facts of these users change.
  */
 export async function postedUsersOf(tx: Tx, environment: Environment, platform: Store, transactions: string[]): Promise<string[]> {
   if (transactions.length === 0) return []

@@ -6,7 +6,7 @@ import { periodOf } from './subscriptions/recorded.ts'
 const transactionOf = ({ transaction, order }: TransactionIds) => transaction ?? order
 const recordedTransaction = ({ transaction_id, order_id }: PurchaseRow) => transaction_id ?? order_id
 
-/** Whether the two may be one transaction of which the caller, or the store, does not state the id. */
+/** Whether the recorded and the stated purchase may be one transaction: its id is missing on one of the two sides. */
 const mayBeSame = (row: PurchaseRow, { ids, product }: StatedPeriod): boolean =>
   (row.platform === 'stripe' || row.platform === 'play_store') &&
   row.store_product_id === product &&
@@ -16,20 +16,20 @@ const contains = (begins: string, ends: string | null | undefined, time: string)
 
 type IsSame = (row: PurchaseRow, period: StatedPeriod) => boolean
 
-/** The signs that a recorded purchase is a stated transaction, the best one first: a caller may know the time of a purchase only roughly. */
+/** The signs that a recorded purchase is a stated transaction, the strongest first: a caller may know the time of a purchase only roughly. */
 const SIGNS: IsSame[] = [
   (row, { ids }) => transactionOf(ids) !== null && recordedTransaction(row) === transactionOf(ids),
   (row, period) => mayBeSame(row, period) && period.begins !== undefined && contains(period.begins, period.ends, row.purchased_at),
   (row, period) => mayBeSame(row, period) && period.begins !== undefined && contains(row.purchased_at, row.expires_at, period.begins),
 ]
 
-/** Without a copy of the rows: mostly the first ones are found, for each of many periods. */
+/** Does not copy the rows: mostly one of the first rows is found, and there are many periods. */
 function firstOf(rows: Iterable<PurchaseRow>, isFound: (row: PurchaseRow) => boolean): PurchaseRow | undefined {
   for (const row of rows) if (isFound(row)) return row
   return undefined
 }
 
-/** The recorded purchase of each transaction that a store has reported, by its subject. A purchase is that of one transaction. */
+/** The recorded purchase of each transaction that a store has reported, by its subject. Each purchase belongs to one transaction at most. */
 export function matchPurchases(rows: PurchaseRow[], periods: StatedPeriod[]): Map<string, PurchaseRow> {
   const matched = new Map<string, PurchaseRow>()
   const free = new Set(rows.filter(({ subject }) => subject === null))

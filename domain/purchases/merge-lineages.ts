@@ -2,7 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../kernel/environment.ts'
 import type { Store } from './subscriptions/purchase.ts'
 
-// A statement that both have is kept once: the rest goes with the younger row.
+// A statement that both lineages have is kept once: the other copy is deleted with the younger lineage.
 const MOVE = [
   'update purchases p set lineage = $1, user_id = l.user_id from lineages l where p.lineage = any($2::bigint[]) and l.id = $1',
   `insert into store_statements (environment, lineage, kind, subject, stated_at, tie, origin, said, ids, recorded_at)
@@ -15,8 +15,8 @@ const MOVE = [
 ]
 
 /**
- * Moves everything of the younger lineages into the older one and deletes them: a store has named them as one. At most one user owns them. The
- * lineages and their owner are locked.
+ * Moves everything of the younger lineages into the older one and deletes them: a store has named them as one lineage. At most one user
+ * owns them. The lineages and their owner are locked.
  */
 export async function mergeLineages(tx: Tx, older: number, younger: number[]): Promise<void> {
   if (younger.length === 0) return
@@ -30,7 +30,7 @@ export async function mergeLineages(tx: Tx, older: number, younger: number[]): P
            where o.id = $1`,
     values: [older, younger],
   })
-  // Two rows of one transaction: the older lineage's has the words of the store, or both are the caller's.
+  // Two rows of one transaction: the row of the older lineage is kept. It has the statements of the store, or both rows are the caller's.
   await tx.query({
     name: 'free-subjects',
     text: `update purchases y set subject = null from purchases o
@@ -47,7 +47,7 @@ export async function mergeLineages(tx: Tx, older: number, younger: number[]): P
   })
 }
 
-/** Adds names by which a lineage is found from now on. A name that is another lineage's stays with it. */
+/** Adds names by which a lineage is found from now on. A name that belongs to another lineage stays with that lineage. */
 export async function addAliases(tx: Tx, environment: Environment, platform: Store, lineage: number, names: string[]): Promise<void> {
   if (names.length === 0) return
   await tx.query({

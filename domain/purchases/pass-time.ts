@@ -23,7 +23,7 @@ async function pass(tx: Tx, id: number): Promise<boolean> {
 }
 
 /**
- * Records what time has changed of one subscription: its events, its user's status, and the job of the next change, in one transaction.
- * There is no lease, so a process that dies has recorded all of it or nothing. False: another process has recorded it already.
+ * Records what time has changed in one subscription: its events, its user's status, and the job of the next change, in one transaction.
+ * There is no lease: a process that dies has recorded all of it or nothing. False: another process has recorded it already.
  */
 export const passTime = (pool: Pool, id: number): Promise<boolean> => transaction(pool, tx => pass(tx, id), isLogConflict)

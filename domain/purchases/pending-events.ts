@@ -33,7 +33,10 @@ export function* pendingInSteps(
   return pending.map(emission => ({ ...emission, loyal: loyal.has(emission.purchase) }))
 }
 
-/** A period that comes before a waiting one may be missing: then the waiting one's proof of billing retry is about that one. */
+/**
+ * The purchases before those that wait. The period between the two may be missing: then the proof of billing retry, which the waiting
+ * purchase has, is about the missing period.
+ */
 function beforeOf(subscriptions: Subscription<PurchaseRow>[], waiting: ReadonlySet<FoldedPurchase>): Set<PurchaseRow> {
   if (waiting.size === 0) return new Set()
   return new Set(

@@ -49,7 +49,7 @@ export type PurchaseFacts = Pick<PurchaseRow, Fact>
 
 const second = (seconds: number) => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`
 
-/** A purchase as the statements of its lineage say it. An id that nobody states stays as it was recorded. */
+/** A purchase as computed from the statements of its lineage. An id that no statement has stays as it was recorded. */
 export function statedFactsOf(period: FoldedPeriod, recorded: PurchaseRow | undefined): PurchaseFacts {
   const { ids, autoRenewChanges: changes, refund, retry } = period
   const offSince = changes.length % 2 === 1 ? changes.at(-1)! : null

@@ -34,11 +34,13 @@ async function accountOf(tx: Tx, environment: Environment, { platform, reports }
 }
 
 /**
- * Records what stores reported, by whatever way: notifications, refreshes, sweeps. Locks lineages, then users; writes statements, purchases,
- * owners, and everything that is derived from them; appends the due events as its last statement, so call it last in a transaction, and repeat the
- * transaction after `isReportConflict`. A lineage without owner is given to the account that the app named to the store, if there is one, or to
- * `attachTo`, who must exist. Only a new purchase of another account moves a lineage from one user to another (`passToBuyer`). Statements that are known already change nothing. `isConnected`: purchases can be fetched from the store.
- * `beforeEmitting`: what else belongs to the transaction, between the purchases and what follows from them; an error undoes it all.
+ * Records the reports of stores, whatever brought them: notifications, refreshes, sweeps. Locks lineages, then users; writes statements,
+ * purchases, owners, and everything that is derived from them; appends the due events as its last statement, so call it last in a
+ * transaction, and repeat the transaction after `isReportConflict`. A lineage without owner is given to the account that the app named to
+ * the store, if there is one, or to `attachTo`, who must exist. Only a new purchase of another account moves a lineage from one user to
+ * another (`passToBuyer`). Statements that are known already change nothing. `isConnected`: purchases can be fetched from the store.
+ * `beforeEmitting`: further work in the transaction, after the purchases are written and before anything is derived from them; an error
+ * undoes the transaction.
  */
 export async function recordReports(
   tx: Tx,
@@ -60,7 +62,7 @@ export async function recordReports(
   await lockUsers(tx, environment, attachTo === undefined ? owners : [...owners, attachTo], [...accounts, ...posted])
   const recorded: RecordedLineage[] = []
   for (const group of groups) {
-    // Again: the account's user may have been erased before it was locked.
+    // Looked up again: the account's user may have been erased before the lock.
     const found = accounts.length > 0 ? await named(group) : null
     const account = found !== null && accounts.includes(found) ? found : null
     const written = await writeReports(tx, environment, group, { isConnected, owner: account, triggers })

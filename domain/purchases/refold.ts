@@ -17,8 +17,9 @@ import { storeSubscriptions } from './subscriptions/store.ts'
 
 /**
  * Computes and writes everything that follows from the users' facts: the access of each purchase, subscriptions, status, sums, the next
- * change that time causes; and appends the due events to the log, except those that wait. The caller has locked the users' rows. The append is the transaction's
- * last statement. `claimed`: a purchase that a caller brings with effects; unless it is history, it shows its user live.
+ * change that time causes. Appends the due events to the log, except those that wait. The caller has locked the users' rows. The append is
+ * the transaction's last statement. `claimed`: a purchase that a caller claims and that may trigger effects; unless it is history, it shows
+ * its user live.
  */
 export async function refold(tx: Tx, environment: Environment, users: string[], claimed?: { id: string; user: string }): Promise<void> {
   await settleOwners(tx, environment, users)

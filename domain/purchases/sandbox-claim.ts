@@ -2,8 +2,8 @@ import type { StoreConfig } from './stores/config.ts'
 import { type AnyClaim, type Claimant, type Evidence, gatherEvidence, type VerificationDeps, verificationTime } from './verification.ts'
 
 /**
- * As `gatherEvidence`, but what Apple does not know of production is then asked of its sandbox: `other_environment` if it is a purchase there. Both
- * questions have the time of one.
+ * As `gatherEvidence`. A purchase that Apple does not know in production is fetched from Apple's sandbox next: `other_environment` if the
+ * sandbox knows it. Both requests together have the time limit of one.
  */
 export async function gatherEvidenceOfBoth(
   deps: VerificationDeps,

@@ -31,7 +31,7 @@ const rowOf = (statement: Tied): Row => ({
   ids: idsOf(statement),
 })
 
-/** The id of a notice is its tie: the same notification is one notice. */
+/** The id of a notice is its tie: a notification that comes twice is stored as one notice. */
 const rowOfNotice = ({ slug, id, at, subject }: Notice): Row => ({
   kind: 'notice',
   subject: subject ?? '',
@@ -44,8 +44,8 @@ const rowOfNotice = ({ slug, id, at, subject }: Notice): Row => ({
 })
 
 /**
- * Inserts statements that are not known yet; one that is repeated at the same time gets the later sequence. Gives the subjects of those that are new, of
- * stores and of periods only.
+ * Inserts statements that are not known yet. A statement that is repeated with the same time gets the later sequence. Returns the subjects
+ * of the new statements of stores about periods.
  */
 export async function insertStatements(
   tx: Tx,
@@ -89,7 +89,7 @@ export async function pruneAnswers(tx: Tx, lineage: number): Promise<void> {
 
 export type LineageStatements = { periods: Tied<PeriodStatement>[]; renewals: Tied<RenewalStatement>[] }
 
-/** All statements of a lineage, notices aside. */
+/** All statements of a lineage, without notices. */
 export async function readStatements(tx: Tx, lineage: number): Promise<LineageStatements> {
   const { rows } = await tx.query<Row>({
     name: 'read-statements',

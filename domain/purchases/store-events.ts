@@ -21,9 +21,9 @@ export async function noticesOf(tx: Tx, purchases: PurchaseRow[]): Promise<Notic
 
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-/** The event of a notice of a lineage. It is about the transaction that it names, else about the last one of the lineage. */
+/** The event of a notice of a lineage. The event belongs to the transaction that the notice names, else to the last transaction of the lineage. */
 function noticeEventOf(purchases: PurchaseRow[]): (notice: NoticeRow) => Emission[] {
-  // Of several with one subject the first one counts: the last entry of a map wins.
+  // Where several have one subject the first one counts: the last entry of a map overwrites the others.
   const bySubject = new Map(purchases.map(purchase => [purchase.subject, purchase] as const).reverse())
   const known = new Set(purchases.flatMap(({ emitted }) => emitted))
   return ({ subject, at, slug, id, recorded_at }) => {
@@ -35,7 +35,7 @@ function noticeEventOf(purchases: PurchaseRow[]): (notice: NoticeRow) => Emissio
   }
 }
 
-/** Once for a lineage and a product that no product of the project linked when the store named it first. */
+/** One event for each lineage and each product that no product of the project linked when the store named it first. */
 function unmappedEvents(purchases: PurchaseRow[]): Emission[] {
   const byProduct = Map.groupBy(
     purchases.filter(purchase => purchase.is_unmapped && !purchase.is_family_shared),

@@ -7,9 +7,9 @@ import { claimLineage, giveLineage, lockLineageOf } from './lineage.ts'
 import { refold } from './refold.ts'
 
 /**
- * Moves a lineage to a user on the operator's word, whatever the transfer policy says. The next transfer by a claim is at the earliest 24 hours
- * later, so what the operator has undone stays undone. The events that were emitted for the former owner stay there. Gives the former owner. Throws
- * `not_found` for an unknown lineage or user.
+ * Moves a lineage to a user by order of the operator, whatever the transfer policy is. A claim can transfer it again after 24 hours at the
+ * earliest, so the change of the operator is not undone at once. The events that were emitted for the former owner stay with that user.
+ * Returns the former owner. Throws `not_found` for an unknown lineage or user.
  */
 export async function transferLineage(tx: Tx, environment: Environment, lineage: number, user: string): Promise<string | null> {
   const { rowCount } = await tx.query('select 1 from lineages where id = $1 and environment = $2', [lineage, environment])

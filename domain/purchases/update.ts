@@ -26,7 +26,10 @@ type PurchaseChange = {
   refunded_amount?: string | null
 }
 
-/** Auto-renew that is switched off or on. If the customer did not do it: in billing retry the store gives up for want of the charge. */
+/**
+ * Switches auto-renew off or on. If somebody other than the customer switches it off during billing retry, the store has given up because
+ * the charge failed.
+ */
 function mergeAutoRenew(row: PurchaseRow, { is_auto_renewing: isOn, is_voluntary }: PurchaseChange, now: string): Partial<PurchaseRow> {
   if (isOn === undefined || isOn === row.auto_renewing) return {}
   const changes = periodOf(row).autoRenewChanges
@@ -40,7 +43,7 @@ function mergeAutoRenew(row: PurchaseRow, { is_auto_renewing: isOn, is_voluntary
 
 const givenTime = (value: string | null | undefined) => (value == null ? value : wholeSecond(value))
 
-/** A pause or its end, and a planned change of product or its withdrawal, as of now. What is stated already changes nothing. */
+/** Begins or ends a pause, plans a change of product or withdraws it, as of now. A fact that is stated already changes nothing. */
 function mergePlans(row: PurchaseRow, { is_paused, planned_product_id: planned }: PurchaseChange, now: string): Partial<PurchaseRow> {
   const at = Date.parse(now) / 1000
   const merged: Partial<PurchaseRow> = {}

@@ -14,7 +14,7 @@ export type Claim = StoreClaim & {
   isSubscription: boolean
   currency: string
   price: string
-  /** False: nobody has named a price, and `price` is 0. */
+  /** False: neither the caller nor the store states a price, and `price` is 0. */
   isPriced: boolean
   purchasedAt: string
   expiresAt: string | null
@@ -75,7 +75,7 @@ function validateOneTime(input: PurchaseInput): Detail[] {
   return faults
 }
 
-/** What a discount makes free is no trial. */
+/** A period that is free because of a discount is no trial. */
 function periodTypeFault(input: PurchaseInput, isFree: boolean): string | undefined {
   const { is_family_shared, is_discounted, period_type: type } = input
   if (is_family_shared || type === undefined) return undefined
@@ -95,7 +95,10 @@ function validatePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: st
   return faults
 }
 
-/** A purchase that the store confirms of a product that no product links: what the product would say, the store says. */
+/**
+ * A purchase that the store confirms, of a product that no product of the project links: the store states what the linked product would
+ * determine.
+ */
 function unlinkedClaim(store: StoreClaim, input: PurchaseInput, stated: StatedFields, word: StatedPeriod): Claim {
   const { currency, price, isPriced, purchased_at: purchasedAt } = stated
   const isSubscription = store.isSubscription ?? word.isSubscription === true

@@ -20,7 +20,10 @@ export type CustomerClaim = { platform: 'app_store'; customerTransaction: string
 
 export type AnyClaim = StoreClaim | SignedClaim | CustomerClaim
 
-/** What the store says of a claim: everything that it knows of the lineage. `lineage` and `subject` name the claimed transaction in the reports. */
+/**
+ * The answer of the store to a claim: everything that it knows of the lineage. `lineage` and `subject` name the claimed transaction in the
+ * reports.
+ */
 export type Confirmation = { environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
 
 /** The result of a fetch from a store. `isRefused`: it does not accept the credentials of the project. */
@@ -41,9 +44,10 @@ type Verify = (inquiry: Inquiry) => Promise<VerificationResult>
 export type Verifiers = Record<Store, Verify>
 
 /**
- * What supports a claim. accepted: no store is connected, and the configuration accepts unconfirmed purchases. unconfirmed: it does not.
- * no_answer: the store failed or was too slow. other_environment: the store confirms a purchase of the other environment (App Review buys in the
- * sandbox); `givesAccess`: the project grants access for it. `isConnected`: purchases can be fetched from the store.
+ * The evidence for a claim. accepted: no store is connected, and the configuration accepts unconfirmed purchases. unconfirmed: the
+ * configuration does not accept them. no_answer: the store failed or was too slow. other_environment: the store confirms a purchase of the
+ * other environment (App Review buys in the sandbox); `givesAccess`: the project grants access for it. `isConnected`: purchases can be
+ * fetched from the store.
  */
 export type Evidence =
   | ({ is: 'confirmed'; isConnected: boolean } & Confirmation)
@@ -98,7 +102,7 @@ export async function gatherEvidence(
   return result.environment === environment ? { ...result, isConnected: canFetch } : { ...result, is: 'other_environment' }
 }
 
-/** What the store says; null when the claim needs no confirmation. Throws `purchase_fraud` or `network_error`. */
+/** The answer of the store; null when the claim needs no confirmation. Throws `purchase_fraud` or `network_error`. */
 export function acceptedConfirmation(evidence: Evidence): Extract<Evidence, { is: 'confirmed' }> | null {
   switch (evidence.is) {
     case 'confirmed':

@@ -7,7 +7,10 @@ const names = Object.keys(FACT_TYPES)
 const list = (alias: string) => names.map(name => `${alias}.${name}`).join(', ')
 const RECORD = names.map(name => `${name} ${FACT_TYPES[name as keyof PurchaseFacts]}`).join(', ')
 
-/** What does not come from statements. `screen`: that sold the claimed transaction. `triggers` false: recorded as a backfill. */
+/**
+ * The columns that statements do not determine. `screen`: the screen that sold the claimed transaction. `triggers` false: the purchase is
+ * recorded as a backfill.
+ */
 export type Recording = { environment: Environment; lineage: number; platform: Store; owner: string | null; triggers: boolean }
 export type NewPurchase = PurchaseFacts & { screen_id: string | null }
 
@@ -36,7 +39,7 @@ export async function insertStated(
   return rows.map(({ id, subject }) => [subject, id])
 }
 
-/** Of one statement: a lineage may have tens of thousands, and a process writes their JSON at a stretch. */
+/** Rows of one SQL statement: a lineage may have tens of thousands of purchases, and writing their JSON blocks the process. */
 const ROWS_AT_ONCE = 500
 
 const UPDATE = `

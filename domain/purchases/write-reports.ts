@@ -20,10 +20,10 @@ import { insertStated, updateStated } from './write-facts.ts'
 export type ClaimedTransaction = { subject: string; statements: Statement[]; screen: string | null }
 
 /**
- * What became of the reports about one lineage. `purchases`: the ids of the recorded transactions by subject. `isConflict`: two lineages with
- * different owners are one for the store. `unpriced`: subjects of transactions that count as free because nobody states their price. `unmapped`:
- * products of the store that no product links. `isComplete`: no period that led to the last one can be missing. `added`: the subjects of transactions that
- * were recorded for the first time. `bought`: a purchase of another account than the owner's.
+ * The result of recording the reports about one lineage. `purchases`: the ids of the recorded transactions by subject. `isConflict`: the
+ * store names two lineages with different owners as one. `unpriced`: subjects of transactions that count as free because nobody states
+ * their price. `unmapped`: products of the store that no product links. `isComplete`: no period before the last one can be missing.
+ * `added`: the subjects of transactions that were recorded for the first time. `bought`: a purchase by another account than the owner's.
  */
 export type RecordedLineage = {
   lineage: number
@@ -45,7 +45,7 @@ const iso = (ms: number) => new Date(Math.min(ms, LAST_MS)).toISOString()
 const isOfStore = ({ origin }: Statement) => origin !== 'caller'
 const latest = (times: number[]) => (times.length === 0 ? null : times.reduce((a, b) => Math.max(a, b)))
 
-/** Names, owner and what is known of the whole lineage. Gives until when the store reported it whole (ms). */
+/** Writes names, owner and completeness of the lineage. Returns until when the store reported the whole lineage (ms). */
 async function writeLineage(
   tx: Tx,
   environment: Environment,
@@ -73,7 +73,7 @@ async function writeLineage(
   return rows[0]!.whole_until
 }
 
-/** For whoever is created later: what names the account that the app told the store of. */
+/** Stores the hash of the account that the app named to the store, for a user who is created later. */
 async function keepAccount(tx: Tx, lineage: number, reports: LockedReports['reports']): Promise<void> {
   const account = reports.findLast(({ accountId }) => accountId)?.accountId
   if (!account) return
@@ -154,7 +154,7 @@ export async function writeReports(tx: Tx, environment: Environment, group: Lock
     const isReported = [period.subject, ...period.aliases].some(name => fresh.has(name))
     return { period, row, isReported, purchase: { ...statedFactsOf(period, row), screen_id: screen } }
   })
-  // A claim may name the lineage by any of them.
+  // A claim may name the lineage by any of these names.
   await addAliases(
     tx,
     environment,
