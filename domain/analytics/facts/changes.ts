@@ -24,7 +24,7 @@ const NO_STATE: ChangeState = {
   locale: null,
 }
 
-/** What the period recurs for: the whole price of its plan, where it is prorated. */
+/** The price at which the period recurs: the whole price of its plan, where the period is prorated. */
 const priceOf = ({ purchase }: KnownPeriod, { amount }: Source): bigint => (purchase?.plan ? millionths(purchase.plan.price) : amount)
 
 /** Each time at which auto-renew was switched off in a paid period of the run, also where it was switched on again; and when billing was given up. */
@@ -37,8 +37,8 @@ function cancellationsOf(run: Link<KnownPeriod>[]): number[] {
 }
 
 /**
- * Finds the last entry that is not after `t`, of a list in order of time. Each `t` is not before the one that was asked before: so all together
- * read the list once, however long it is.
+ * Finds the last entry that is not after `t`, in a list in order of time. Each `t` must not be before the `t` of the call before: so all
+ * calls together read the list once, however long it is.
  */
 function lastOf<T>(entries: T[], at: (entry: T) => number): (t: number) => T | undefined {
   let next = 0
@@ -48,7 +48,7 @@ function lastOf<T>(entries: T[], at: (entry: T) => number): (t: number) => T | u
   }
 }
 
-/** How many there are of each second. */
+/** How many times of the list lie in each second. */
 function countBySecond(times: number[]): Map<number, number> {
   const counts = new Map<number, number>()
   for (const at of times) counts.set(seconds(at), (counts.get(seconds(at)) ?? 0) + 1)
@@ -59,9 +59,10 @@ function countBySecond(times: number[]): Map<number, number> {
 const oncePerSecond = (times: number[]): number[] => [...new Map(times.map(at => [seconds(at), at])).values()]
 
 /**
- * Every change of a subscription with the state before and the state after it, one per second. An end that time alone brings is dated at the period's end; it counts
- * from `counts_from` on, because until then a renewal may be reported. The end of a paid run is dated at the end of its access; where billing
- * retry follows, it is a row of its own without a change of state, which counts once the retry has ended.
+ * Every change of a subscription with the state before and the state after it, one per second. An end that no statement brings, but time
+ * alone, is dated at the period's end; it counts from `counts_from` on, because until then a renewal may be reported. The end of a paid run
+ * is dated at the end of its access; where billing retry follows, it is a row of its own without a change of state, which counts once the
+ * retry has ended.
  */
 export async function changesOf(
   subscription: Subscription,

@@ -13,12 +13,12 @@ const UNKNOWN_WORD = 0
 /** Stands for a word that has no number yet. No row in the tables contains it. */
 const NEW_WORD = -1
 
-/** Rows that are stored and not wanted, and rows that are wanted and not stored. */
+/** `buried`: rows that are stored and not wanted. `added`: rows that are wanted and not stored. */
 type Difference = { buried: Stored[]; added: FactRow[] }
 
 const keyOf = ({ no, content }: FactRow) => `${no}:${content}`
 
-/** Both lists are sets with repetition: a row that is stored twice and wanted once is buried once. */
+/** Both lists are multisets: of a row that is stored twice and wanted once, one copy is removed. */
 async function differenceOf(stored: Stored[], wanted: FactRow[]): Promise<Difference> {
   if (stored.length === 0) return { buried: [], added: wanted }
   const step = inSteps()
@@ -35,7 +35,7 @@ async function differenceOf(stored: Stored[], wanted: FactRow[]): Promise<Differ
   return { buried: [...left.values()].flat(), added }
 }
 
-/** A row as the fold wants it. Its content is made where it is asked for: of a first fold while the database writes the rows before it. */
+/** A row that the fold computes. Its content is written when it is first read: in a first fold, while the database writes the rows before it. */
 class WantedRow<T> implements FactRow {
   readonly no: number
   readonly #make: readonly [Column<T>[], T, Numbers]
@@ -86,7 +86,7 @@ async function findSubscriptions(tx: Tx, environment: Environment, all: FactsOfU
   return new Map(rows.map(({ no, key, id }) => [`${no}|${key}`, id]))
 }
 
-/** `users`: whose own row is missing or different. `gone`: who have a row and no facts. */
+/** `users`: the users whose own row is missing or different. `gone`: the users who have a row and no facts. */
 type Differences = { users: FactRow[]; gone: number[]; transactions: Difference; changes: Difference }
 
 /** Every text of the facts, in order. */

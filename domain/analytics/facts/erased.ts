@@ -1,7 +1,7 @@
 import type { Pool, Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 
-/** As long as what was erased, and what rates were, explains figures. */
+/** How long erased facts and former rates are kept, to explain why figures changed. */
 export const CAUSES_KEPT_DAYS = 90
 
 const KEY = [
@@ -27,8 +27,8 @@ select $1, date_trunc('day', environment_now($1), 'UTC'), ${KEY}, count(*) from 
 on conflict (environment, erased_at, ${KEY}) do update set facts = e.facts + excluded.facts`
 
 /**
- * Keeps what explains later why figures changed, before the facts of a user go: facts by whole days, of nobody in particular. The state of the facts
- * is locked, so no two erasures of an environment wait for rows of each other.
+ * Keeps data that later explain why figures changed, before the facts of a user are deleted: facts by whole days, without the user. The
+ * state of the facts is locked, so no two erasures of an environment wait for rows of each other.
  */
 export async function keepErased(tx: Tx, environment: Environment, generation: number, no: number): Promise<void> {
   await tx.query(KEEP, [environment, generation, no])
@@ -48,8 +48,8 @@ const DROP_RATES = `delete from replaced_rates where ctid = any (array(
   select ctid from replaced_rates where replaced_at < clock_timestamp() - make_interval(days => ${CAUSES_KEPT_DAYS}) limit $1))`
 
 /**
- * Removes what is kept no longer, at most `batch` rows of each table: erased facts by the clock of their environment, rates, which are those of all
- * environments, by real time.
+ * Removes rows that are kept no longer, at most `batch` rows of each table: erased facts by the clock of their environment; rates, which
+ * belong to all environments, by real time.
  */
 export async function dropOldCauses(pool: Pool, batch: number, environment: Environment | null): Promise<number> {
   const { rowCount } = await pool.query(DROP_ERASED, [batch, environment])

@@ -27,7 +27,7 @@ export async function foldHistories(lives: UserHistory[]): Promise<{ folded: Fac
   return { folded, failed }
 }
 
-/** The generations that are written: the one that readers see, and the one that a rebuild has filled as far as to a user. */
+/** The generations that a fold writes: the one that readers see, and the one that a rebuild has filled up to this user. */
 type Generations = { generation: number; building: number | null; folded_to: number }
 
 export async function generationsOf(tx: Tx, environment: Environment): Promise<Generations> {

@@ -10,7 +10,7 @@ import { type Transaction, transactionsOf } from './transactions.ts'
 import { type Origin, subscriptionsOfHistory, type UserHistory } from './user-history.ts'
 
 const RANK = { trial: 0, start: 1, conversion: 1, renewal: 2, one_time: 3 }
-/** By time, then by what is stated: the order in which facts arrived must not matter. */
+/** Sorts by time, then by content: the order in which facts arrived must not matter. */
 const inOrder = (a: Transaction, b: Transaction) => a.at - b.at || RANK[a.kind] - RANK[b.kind] || (keyOf(a) < keyOf(b) ? -1 : 1)
 const keyOf = ({ source }: Transaction) =>
   `${source.platform}|${source.product}|${source.currency}|${source.amount}|${source.purchase ?? source.event}`

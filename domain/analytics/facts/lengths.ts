@@ -67,7 +67,7 @@ function lengthOfPlan(days: number): PeriodLength {
 
 type Lasting = Pick<KnownPeriod, 'begins' | 'expires' | 'paid' | 'purchase' | 'fact'>
 
-/** The end that was stated first: a word may have ended a posted period earlier. */
+/** The end that was stated first: a later event may have ended a posted period earlier. */
 const statedEnd = ({ expires, fact }: Lasting): number | null => fact?.expires ?? expires
 
 /** By its own end; null: not known. */
@@ -99,9 +99,9 @@ function countsOf(periods: readonly Lasting[]): Map<string, Counts> {
 }
 
 /**
- * Tells the lengths of a subscription's periods: by the plan that the store states, else by their own days. Whoever cuts or lengthens a period does not
- * change what it costs for a month: days that are neither a week nor whole months give way to such a length that the product has at least as often in the
- * subscription. A period of unknown length counts as a month.
+ * Computes the lengths of a subscription's periods: by the plan that the store states, else by the days of each period. A store that
+ * shortens or extends a period does not change its price for a month. So a length that is neither a week nor whole months is replaced by a
+ * usual length that the product has at least as often in the subscription. A period of unknown length counts as a month.
  */
 export function lengthsOf(periods: readonly Lasting[]): (period: Lasting) => PeriodLength {
   const products = countsOf(periods)

@@ -49,7 +49,7 @@ const SCREENS = `
     order by user_id, happened_at) e
   where ${SCREEN_OF} is not null`
 
-/** Everything that is known of the users, in four statements. A user who does not exist any more is left out. The users are locked. */
+/** Reads everything that is known of the users, in four statements. A user who does not exist any more is left out. The users are locked. */
 export async function readHistories(tx: Tx, environment: Environment, numbers: number[]): Promise<UserHistory[]> {
   const { rows: users } = await tx.query<Origin>({ name: 'fold-users', text: USERS, values: [environment, numbers] })
   const ids = users.map(({ id }) => id)

@@ -4,10 +4,10 @@ import { refundPartsOf } from '../../purchases/subscriptions/refund-parts.ts'
 import { millionths, type Source } from './sources.ts'
 import type { PostedTransaction } from './user-history.ts'
 
-/** Money that went back of a transaction, or was taken back again (negative), in millionths; times in ms. */
+/** A refund of a transaction, or (negative) a refund that was taken back, in millionths; times in ms. */
 export type Refund = { at: number; amount: bigint; recorded: number; event: string | null }
 
-/** Of a recorded purchase, stated and posted: each at its own time, in the order of their times. */
+/** The refunds of a recorded purchase, stated and posted: each at its own time, in the order of their times. */
 export function refundsOfPurchase(purchase: FoldedPurchase): Refund[] {
   const recorded = Date.parse(recordedAt(purchase))
   return refundPartsOf(purchase)
@@ -17,7 +17,7 @@ export function refundsOfPurchase(purchase: FoldedPurchase): Refund[] {
     .sort((a, b) => a.at - b.at)
 }
 
-/** What the store credited of a recorded purchase, in the order of time. */
+/** The credits of the store for a recorded purchase, in the order of time. */
 export function creditsOfPurchase(purchase: FoldedPurchase): Refund[] {
   const recorded = Date.parse(recordedAt(purchase))
   return purchase.credits
@@ -26,8 +26,8 @@ export function creditsOfPurchase(purchase: FoldedPurchase): Refund[] {
 }
 
 /**
- * Of posted events about one transaction, in the order of their times. What went back never exceeds `paid`, and what is taken back of refunds
- * never exceeds the refunds. An event without an amount means all of it.
+ * The refunds in posted events about one transaction, in the order of their times. The refunds never exceed `paid`, and the amounts that
+ * are taken back never exceed the refunds. An event without an amount means the whole amount.
  */
 export function refundsOfEvents(events: PostedTransaction[], paid: bigint): Refund[] {
   const refunds: Refund[] = []
@@ -53,7 +53,7 @@ function share(whole: bigint | null, part: bigint, of: bigint): bigint | null {
   return part < 0n ? -rounded : rounded
 }
 
-/** The parts of the stated amounts of a transaction that went back with `amount` of it. */
+/** The parts of the stated amounts of a transaction that were refunded together with `amount` of it. */
 export const statedParts = ({ amount: paid, proceeds, usdGiven, proceedsUsd }: Source, amount: bigint) => ({
   proceeds: share(proceeds, amount, paid),
   usd_given: share(usdGiven, amount, paid),
@@ -63,8 +63,8 @@ export const statedParts = ({ amount: paid, proceeds, usdGiven, proceedsUsd }: S
 const less = (a: bigint | null, b: bigint | null): bigint | null => (a === null || b === null ? null : a - b)
 
 /**
- * The parts of the stated amounts that went back when `before` of the transaction had gone back, and `after` of it then. So the parts of several
- * refunds add up to that of their sum, and a full refund leaves nothing.
+ * The parts of the stated amounts that were refunded when the refunds of the transaction rose from `before` to `after`. So the parts of
+ * several refunds add up to the part of their sum, and a full refund leaves nothing.
  */
 export function furtherParts(source: Source, before: bigint, after: bigint): ReturnType<typeof statedParts> {
   const [former, latter] = [statedParts(source, before), statedParts(source, after)]

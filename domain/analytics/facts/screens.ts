@@ -5,8 +5,8 @@ import type { ScreenSeen } from './user-history.ts'
 const SCREEN_MS = 86_400_000
 
 /**
- * The screens of transactions: the one that a transaction names, else the last one that the user saw within a day before. A conversion belongs to
- * the screen of its trial, a renewal to none. `transactions` in order of time.
+ * The screen of each transaction: the screen that the transaction names, else the last screen that the user saw within a day before it. A
+ * conversion belongs to the screen of its trial; a renewal belongs to no screen. `transactions` in order of time.
  */
 export function screensOf(transactions: Transaction[], seen: ScreenSeen[]): Map<Transaction, string> {
   const ordered = [...seen].sort((a, b) => a.at - b.at || (a.screen < b.screen ? -1 : 1))

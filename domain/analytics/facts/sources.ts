@@ -18,7 +18,10 @@ export function millionths(amount: string): bigint {
   return value
 }
 
-/** What a recorded purchase and a posted event say alike about the transaction behind a fact. Amounts are in millionths and not negative. */
+/**
+ * The fields that a recorded purchase and a posted event have in common, about the transaction behind a fact. Amounts are in millionths and
+ * not negative.
+ */
 export type Source = KnownTraits & {
   platform: string | null
   product: string | null
@@ -45,7 +48,7 @@ export function sourceOfPurchase(purchase: FoldedPurchase, user: Origin): Source
     product: [platform, purchase.store_product_id, ...(plan === null ? [] : [plan])].join('|'),
     currency: purchase.currency,
     amount: millionths(purchase.amount),
-    // The store's own share. Otherwise the share that is configured when figures are asked counts.
+    // The share that the store states. Otherwise the share that is configured at the time of the question counts.
     proceeds: purchase.proceeds_share === null ? null : millionths(times(purchase.amount, purchase.proceeds_share)),
     usdGiven: null,
     proceedsUsd: null,

@@ -12,7 +12,7 @@ export const FACT_TABLES: readonly StoredTable[] = [
   { name: 'subscription_changes', key: 'id', isTombstone: 'cause is null', words: wordColumns(CHANGE_COLUMNS) },
 ]
 
-/** Of one statement: a user with a long history has tens of thousands. */
+/** Rows of one statement: a user with a long history has tens of thousands. */
 const ROWS_AT_ONCE = 1_000
 
 type Columns = readonly (readonly [name: string, type: string, ...unknown[]])[]
@@ -30,7 +30,7 @@ function contentSql(columns: Columns): string {
   return `row(${values.join(', ')})::text as content, ${text ? `f.${text[0]}` : 'null'} as text`
 }
 
-/** In place: there are tens of thousands of rows. */
+/** Changes the array in place: there are tens of thousands of rows. */
 async function withContent<R extends StoredValues>(columns: Columns, rows: R[]): Promise<R[]> {
   const hasText = columns.some(([, type]) => type === 'text')
   const step = inSteps()
@@ -65,7 +65,7 @@ function tableOf(table: 'transaction_facts' | 'subscription_changes', type: stri
       const statement = { name: `load-${table}`, text: load, values: [environment, generation, users] }
       return withContent(columns, (await tx.query<Stored & StoredValues>(statement)).rows)
     },
-    /** Makes tombstones of the rows. */
+    /** Replaces the rows by tombstones. */
     async bury(tx: Tx, environment: Environment, generation: number, seq: number, ids: string[]): Promise<void> {
       if (ids.length > 0) await tx.query({ name: `bury-${table}`, text: bury, values: [environment, generation, seq, ids] })
     },

@@ -22,7 +22,7 @@ export type Transaction = {
   convertedAt: number | null
   cancelledAt: number | null
   refunds: Refund[]
-  /** What went back without a refund. */
+  /** The amount that was credited without a refund. */
   credits: Refund[]
 }
 
@@ -116,8 +116,8 @@ const REFUNDS = new Set(['subscription_refunded', 'in_app_refunded', 'refund_rev
 const keyOf = ({ platform, transaction }: PostedTransaction) => (transaction === null ? null : JSON.stringify([platform, transaction]))
 
 /**
- * The transactions of a user, in no order. A free one-time purchase and what a family shares count nowhere, and a posted refund only once its
- * transaction is known.
+ * The transactions of a user, in no order. A free one-time purchase and a family-shared purchase count nowhere; a posted refund counts only
+ * when its transaction is known.
  */
 export async function transactionsOf(
   { user, purchases, transactions: events }: UserHistory,

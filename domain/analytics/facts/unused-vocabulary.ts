@@ -72,7 +72,7 @@ async function stateOf(tx: Tx, environment: Environment): Promise<{ seq: number;
   return (await tx.query<{ seq: number; newest: number }>(STATE, [environment])).rows[0]!
 }
 
-/** Leaves those words that no row has. False: it was stopped before all rows were read. */
+/** Removes from the set the words that rows have. False: it was stopped before all rows were read. */
 async function readAll(tx: Tx, environment: Environment, words: Set<number>, isStopping: () => boolean): Promise<boolean> {
   const { newest } = await stateOf(tx, environment)
   for (let generation = 1; generation <= newest; generation++)
@@ -98,7 +98,7 @@ async function removeFrom(tx: Tx, environment: Environment, batch: number, isSto
   const { rows: all } = await tx.query<{ no: number }>(WORDS, [environment, due.seq])
   const words = new Set(all.map(({ no }) => no))
   if (!(await readAll(tx, environment, words, isStopping))) return 0
-  // Once without the lock, so that little is left to read under it.
+  // A first pass without the lock, so that little is left to read under it.
   const { seq: later } = await stateOf(tx, environment)
   await readSince(tx, environment, words, due.seq)
   if (words.size > 0) {

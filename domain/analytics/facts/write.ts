@@ -47,7 +47,7 @@ export async function writeFacts(tx: Tx, environment: Environment, generation: n
   const before = texts.every(text => words.has(text)) ? await compare() : null
   if (before && differingUsers(before).size === 0) return false
   const seq = await nextSeq(tx, environment)
-  // All found again under the lock: another transaction may have given numbers meanwhile, or removed words that no row had.
+  // All numbers are looked up again under the lock: another transaction may have given numbers meanwhile, or removed words that no row had.
   const found = await findWords(tx, environment, texts)
   const fresh = texts.filter(text => !found.has(text))
   for (const [text, no] of await addWords(tx, environment, seq, fresh)) found.set(text, no)

@@ -3,8 +3,8 @@ import { FOLD_VERSION } from '../../durable/marks/mark.ts'
 import type { Environment } from '../../kernel/environment.ts'
 
 /**
- * Lets readers see an empty generation of facts, when the environment has no user any more. It is beyond the one that a rebuild may fill at this
- * moment; housekeeping removes the facts of the former ones. A replica of another generation is made anew.
+ * Lets readers see an empty generation of facts, when the environment has no user any more. Its number is beyond the one that a rebuild may
+ * fill at this moment; housekeeping removes the facts of the former generations. A replica of another generation is created again.
  */
 export const beginFactsAnew = (tx: Tx, environment: Environment): Promise<unknown> =>
   tx.query(

@@ -48,15 +48,16 @@ export async function drainMarks(
   return false
 }
 
-/** By database and environment: the drain of a question that is under way in this process. It never fails. */
+/** By database and environment: the drain that a question of this process waits for. Its promise never rejects. */
 const underWay = new WeakMap<Pool, Map<Environment, Promise<unknown>>>()
 
-/** Questions of all environments together: their drains hold connections for longer than their requests have turns. */
+/** Limits the drains of all environments together: a drain holds connections for longer than the turn of its request lasts. */
 const mostAtOnce = (pool: Pool): number => Math.max(2, Math.floor(pool.options.max / 4))
 
 /**
- * Questions drain an environment one after the other: what the one before has folded, the next one finds done. A drain that began goes on
- * when its question has been answered, so its work is not lost. Of all environments, a quarter of the pool's connections drain at once, and two of a small pool.
+ * Questions drain an environment one after the other: a later question finds the work of the earlier one done. A drain goes on after its
+ * question has been answered, so its work is not lost. Of all environments together, a quarter of the pool's connections drain at once, and
+ * two of a small pool.
  */
 async function drainInTurn(pool: Pool, environment: Environment, limit: number, deadline: number): Promise<boolean> {
   const drains = underWay.get(pool) ?? new Map<Environment, Promise<unknown>>()

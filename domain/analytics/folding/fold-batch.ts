@@ -110,13 +110,13 @@ async function foldNumbers(
 export const foldBatch = (pool: Pool, environment: Environment, limit = USERS_AT_ONCE, part = WHOLE): Promise<FoldedBatch> =>
   transaction(pool, tx => foldMarked(tx, environment, limit, false, part))
 
-/** Beside each other, because one of them computes while another one waits for the database. */
+/** In parallel, because one fold computes while another one waits for the database. */
 const PARTS = 2
 
 /** A batch of each part of the environment's users. */
 export async function foldParts(pool: Pool, environment: Environment): Promise<FoldedBatch> {
   const parts = Array.from({ length: PARTS }, (_, part) => foldBatch(pool, environment, USERS_AT_ONCE, { part, of: PARTS }))
-  // None is under way any more when the failure of another one is reported.
+  // All folds have ended before the failure of one of them is thrown.
   await Promise.allSettled(parts)
   const batches = await Promise.all(parts)
   return {
@@ -144,7 +144,7 @@ export async function foldUsersWithin(tx: Tx, environment: Environment, users: r
   await foldNumbers(tx, environment, await staleAmong(tx, environment, users), true)
 }
 
-/** The same in a transaction of its own: what is read after it is exact. `listing`: where it is looked up whether there is anything to fold. */
+/** The same in a transaction of its own: a read after it is exact. `listing`: the pool that looks up whether there is anything to fold. */
 export async function foldUsersFirst(pool: Pool, environment: Environment, users: readonly string[], listing: Db = pool): Promise<void> {
   const numbers = await staleAmong(listing, environment, users)
   if (numbers.length > 0) await transaction(pool, tx => foldNumbers(tx, environment, numbers, true))

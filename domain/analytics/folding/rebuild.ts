@@ -12,9 +12,10 @@ import { writeFacts } from '../facts/write.ts'
 import { compareGenerations, type TableDifference } from './compare-generations.ts'
 import { setUsersAside } from './fold-batch.ts'
 
-// A rebuild folds every user into a generation that nobody reads (`building`), in the order of their numbers and as far as `folded_to`. Live folds
-// write both generations of a user up to there, and the former one alone of the others, whom the rebuild has yet to reach: a step locks its
-// users, so it reads what a live fold of them has seen, or a live fold sees that the step has been there. Readers change over in one statement.
+// A rebuild folds every user into a generation that nobody reads (`building`), in the order of their numbers; `folded_to` is the last
+// number. A live fold writes both generations for users up to `folded_to`, and only the former generation for the others, whom the rebuild
+// has yet to reach. A step locks its users: so either the step reads what a live fold has seen, or the live fold sees that the step has
+// passed the user. Readers change over in one statement.
 
 /** Users of one transaction. */
 const AT_ONCE = 500
@@ -35,7 +36,7 @@ const KEEP = FACT_TABLES.map(({ name }) => ({
 }))
 
 type State = { building: number | null; foldedTo: number | null }
-/** `isTaken`: another process is at it at this moment. `folded`: how many users; none are left when it is 0. */
+/** `isTaken`: another process rebuilds the environment at this moment. `folded`: how many users were folded; 0: none are left. */
 type Step = { isTaken: true } | { isTaken: false; folded: number }
 
 async function stateOf(tx: Tx, environment: Environment): Promise<State | undefined> {
@@ -90,8 +91,8 @@ const SWAP = `update fact_state set generation = building, building = null, fold
   where environment = $1 and building is not null`
 
 /**
- * Lets readers see the generation that was built. False: users were created meanwhile. Whoever folds one of those holds its lock and then waits for
- * this row or has written before: either is seen here.
+ * Lets readers see the generation that was built. False: users were created meanwhile. A fold of such a user holds the lock of the user and
+ * then waits for this row, or has written before: this statement sees both.
  */
 async function swap(tx: Tx, environment: Environment): Promise<boolean> {
   const { rows } = await tx.query<State>(LOCK_STATE, [environment])
@@ -132,7 +133,7 @@ export async function rebuildFacts(
   }
 }
 
-// What a later version of the service has rebuilt is left alone.
+// An environment that a later version of the service has rebuilt is left alone.
 const OUTDATED = `select environment from fact_state where fold_version < ${FOLD_VERSION} order by environment limit 1`
 
 /** An environment whose facts were folded by the rules of an earlier version; null: there is none. */

@@ -3,7 +3,7 @@ import type { TimeWindow } from '../figures/buckets.ts'
 
 type Calendar = 'day' | 'week' | 'month' | 'quarter' | 'year'
 
-/** The calendar unit that a range is counted in, and the units from its first one until now; `ended`: without the unit that now lies in. */
+/** The calendar unit of a range; `units`: how many units from its first one to the present one; `ended`: the range leaves the present unit out. */
 type Relative = { unit: Calendar; units: number; ended: boolean; longestDays: number }
 
 const lastDays = (days: number): Relative => ({ unit: 'day', units: days, ended: false, longestDays: days })
@@ -33,7 +33,7 @@ const RANGES = {
 /** A relative range, or a fixed one in Unix seconds. */
 export type ViewRange = keyof typeof RANGES | TimeWindow
 
-/** What the range is at `now` (Unix seconds) by the calendar of the zone; a range with the present unit ends with the second `now`. */
+/** The range at `now` (Unix seconds), by the calendar of the zone; a range with the present unit ends with the second `now`. */
 export function viewWindow(range: ViewRange, now: number, zone: string): TimeWindow {
   if (typeof range === 'object') return range
   const { unit, units, ended } = RANGES[range]

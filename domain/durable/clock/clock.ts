@@ -48,7 +48,7 @@ export async function readSandbox(db: Db, environment: Environment): Promise<San
   return rows[0]!
 }
 
-/** Sets the clock forward to `to` (never back) and tells the workers that jobs may be due. Times with microseconds. */
+/** Sets the clock forward to `to` (never back) and notifies the workers that jobs may be due. Times with microseconds. */
 export async function moveClock(db: Tx | Db, environment: Environment, to: string): Promise<void> {
   await db.query(`update environments set clock_offset = greatest(clock_offset, $2::timestamptz - clock_timestamp()) where id = $1`, [
     environment,
@@ -58,8 +58,8 @@ export async function moveClock(db: Tx | Db, environment: Environment, to: strin
 }
 
 /**
- * What is left to do at this instant: the job whose turn is next (`nextTurn`), and how many events the consumers have not read. One
- * statement and so one snapshot: a job that ends and appends an event is seen as due, or its event is seen as unread; never neither. A job
+ * The work that is left at this instant: the job whose turn is next (`nextTurn`), and how many events the consumers have not read. One
+ * statement and so one snapshot: when a job ends and appends an event, either the job is seen as due or the event is seen as unread. A job
  * that a worker executes stays due until its row is rescheduled or deleted.
  */
 export async function pendingNow(db: Db, environment: Environment, kinds: readonly string[]): Promise<NextTurn & { unread: number }> {

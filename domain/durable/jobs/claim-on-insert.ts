@@ -1,9 +1,9 @@
 import { hasNoTurns } from './groups.ts'
 
 /**
- * The capacity of a process for the jobs that its own transaction is about to insert or to wake: `most` jobs in all, and of a destination so
- * many as `rooms` says, or `room` where it says nothing. The statement that inserts the jobs may claim them for `leaseMs`, which spares the
- * jobs a notification and a sweep.
+ * The capacity of a process for the jobs that its own transaction is about to insert or to wake: `most` jobs in all, and for a destination
+ * the number in `rooms`, or `room` where `rooms` has no number for it. The statement that inserts the jobs may claim them for `leaseMs`:
+ * these jobs need no notification and no sweep.
  */
 export type InsertCapacity = { most: number; rooms: ReadonlyMap<number, number>; room: number; leaseMs: number }
 

@@ -4,13 +4,13 @@ import type { Environment } from '../../kernel/environment.ts'
 import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from './groups.ts'
 import { announceJobs } from './job.ts'
 
-/** A turn ends by itself after that: the process that gave it may have died. Longer than a timer of the process may take. */
+/** A turn ends by itself after this time: the process that gave the turn may have died. Longer than a timer of the process may take. */
 const TURN_SECONDS = 40
 
 /** A job that takes its turn. */
 export type TurnJob = { kind: string; id: number }
 
-/** From now on the workers claim no job of the environment but this one; null: none. Extends the turns. */
+/** From now on the workers claim only this job of the environment; null: no job. Extends the turns. */
 export async function giveTurn(db: Db, environment: Environment, job: TurnJob | null): Promise<void> {
   await db.query(
     `insert into clock_turns (environment, kind, id, until) values ($1, $2, $3, clock_timestamp() + interval '${TURN_SECONDS} seconds')

@@ -38,9 +38,9 @@ export const leaseLost = ({ kind, id }: Pick<ClaimedJob, 'kind' | 'id'>): LeaseL
   new LeaseLost(`${kind} ${id} belongs to another worker`)
 
 /**
- * Locks the job's row if the fence is still this worker's. What is recorded in the transaction after it is the record of the job's owner:
- * another claim waits for the commit and then sees the record. (A join on the fence without the lock would let a stale record in.) Gives
- * the time on the environment's clock and when the job was due; null: another worker has the job, or it has ended.
+ * Locks the job's row if the fence is still this worker's. The transaction then records as the owner of the job: another claim waits for
+ * the commit and then sees the record. (A join on the fence without the lock would let a stale record in.) Returns the time on the
+ * environment's clock and when the job was due; null: another worker has the job, or it has ended.
  */
 export async function tryLockFence(tx: Tx, { kind, id, fence }: Pick<ClaimedJob, 'kind' | 'id' | 'fence'>): Promise<LockedJob | null> {
   const { rows } = await tx.query<LockedJob>({
@@ -55,14 +55,14 @@ export async function tryLockFence(tx: Tx, { kind, id, fence }: Pick<ClaimedJob,
 /** Times with microseconds. */
 export type LockedJob = { now: string; due_at: string }
 
-/** The same; gives the time on the environment's clock. Throws `LeaseLost`. */
+/** The same, but throws `LeaseLost` instead of null. Returns the time on the environment's clock. */
 export async function lockFence(tx: Tx, job: Pick<ClaimedJob, 'kind' | 'id' | 'fence'>): Promise<string> {
   const locked = await tryLockFence(tx, job)
   if (locked === null) throw leaseLost(job)
   return locked.now
 }
 
-/** The same, for a record that is repeated: a claim that has ended, because the job waits or was released, is no longer this worker's. */
+/** The same, for a record that is repeated. A claim that has ended because the job waits or was released does not belong to this worker any more. */
 export async function lockClaim(tx: Tx, job: Pick<ClaimedJob, 'kind' | 'id' | 'fence'>): Promise<string> {
   const now = await lockFence(tx, job)
   const { rowCount } = await tx.query('select 1 from due where kind = $1 and id = $2 and lease_until is not null', [job.kind, job.id])
@@ -100,11 +100,11 @@ export const deleteJob = (db: Db, kind: string, id: number): Promise<unknown> =>
 export const deleteClaimedJob = (db: Db, { kind, id, fence }: ClaimedJob): Promise<unknown> =>
   db.query('delete from due where kind = $1 and id = $2 and fence = $3', [kind, id, fence])
 
-/** Tells the workers that jobs of the kind may be due, once the transaction has committed. A lost notice costs a second, never work. */
+/** Notifies the workers, after the commit, that jobs of the kind may be due. A lost notice costs a second, never work. */
 export const announceJobs = (db: Db, kind: string): void => notifyAfterCommit(db, JOB_CHANNEL, kind)
 
 /**
- * Gives a job to what has none, though it is unfinished: `missing` selects (kind, id, environment, due_at, destination) under row locks.
+ * Inserts a job for each unfinished subject that has none: `missing` selects (kind, id, environment, due_at, destination) under row locks.
  * Returns how many.
  */
 export async function recreateJobs(tx: Tx, missing: string, values: unknown[]): Promise<number> {

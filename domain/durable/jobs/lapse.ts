@@ -6,7 +6,7 @@ import type { ClaimedJob } from './job.ts'
 // its batch: then a row of `batches` names its fence, and the sweep does not count the lapse. Of a worker that was killed nobody knows which of
 // its jobs were begun.
 
-/** The error of an attempt that nobody has recorded. */
+/** The error text of an attempt whose end no worker has recorded. */
 export const UNRECORDED = 'the worker ended before the answer was recorded: the request may have been sent'
 
 /**
@@ -28,8 +28,8 @@ export async function takeLapse(tx: Tx, { kind, id, fence }: Pick<ClaimedJob, 'k
 }
 
 /**
- * Says that these claims were never begun, though their leases are left to run out. One row, however many jobs it names: releasing them one
- * by one would double the cost of a backlog that waits for a slow receiver.
+ * Records that the jobs of these claims were never begun, though their leases are left to run out. One row, however many jobs it names:
+ * releasing the jobs one by one would double the cost of a backlog that waits for a slow receiver.
  */
 export const noteUnbegun = (db: Db, kind: string, claimed: readonly Pick<ClaimedJob, 'id' | 'fence'>[]): Promise<unknown> =>
   db.query({

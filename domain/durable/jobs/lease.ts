@@ -1,7 +1,7 @@
 import type { Db } from '../../../store/connect.ts'
 import { announceJobs } from './job.ts'
 
-/** `unrecordedMs`: for so long an effect has been under way that is not recorded. */
+/** `unrecordedMs`: how long an effect that is not recorded has been under way. */
 export type HeldLease = { kind: string; id: number; fence: number; unrecordedMs?: number | null }
 
 const columns = (held: HeldLease[]) => [held.map(h => h.kind), held.map(h => h.id), held.map(h => h.fence)]
@@ -43,8 +43,8 @@ export async function renewLeases(db: Db, held: HeldLease[], leaseMs: number): P
 }
 
 /**
- * Releases unfinished jobs that this process does not execute, or no longer: another worker may claim them at once. The claims whose effects may
- * have happened have lapsed (`lapse.ts`).
+ * Releases unfinished jobs that this process does not execute, or does not execute any more: another worker may claim them at once. The
+ * claims whose effects may have happened count as lapsed (`lapse.ts`).
  */
 export async function releaseLeases(db: Db, held: HeldLease[]): Promise<void> {
   if (held.length === 0) return

@@ -77,12 +77,12 @@ export async function suspendRun(tx: Tx, run: ClaimedJob, status: 'running' | 'w
   await tx.query('update runs set status = $2 where id = $1', [run.id, status])
 }
 
-/** The run's end: it can no longer be claimed. In a transaction that has locked the fence. */
+/** Ends the run: it can no longer be claimed. Call it in a transaction that has locked the fence. */
 export async function finishRun(tx: Tx, run: ClaimedJob, status: 'succeeded' | 'failed', reason: string | null): Promise<void> {
   await tx.query({ name: 'finish-run', text: FINISH, values: [run.kind, run.id, run.fence, run.environment, status, reason] })
 }
 
-/** The end of a run that has nothing else to record. */
+/** Ends a run that has nothing else to record. */
 export async function endRun(db: Db, run: ClaimedJob): Promise<void> {
   const values = [run.kind, run.id, run.fence, run.environment, 'succeeded', null]
   const { rowCount } = await db.query({ name: 'finish-run', text: FINISH, values })
@@ -90,8 +90,8 @@ export async function endRun(db: Db, run: ClaimedJob): Promise<void> {
 }
 
 /**
- * Ends runs of one kind as succeeded that have no steps recorded: all that they did is in this transaction, which has locked their fences. Such
- * a run was not marked as running before.
+ * Ends runs of one kind as succeeded that have no recorded steps: all of their effects are in this transaction, which has locked their
+ * fences. Such a run was not marked as running before.
  */
 export async function finishRuns(tx: Tx, kind: string, claimed: readonly Pick<ClaimedJob, 'id' | 'fence'>[]): Promise<void> {
   const { rowCount } = await tx.query({

@@ -9,7 +9,10 @@ export { BACKLOG, BATCH_SIZE } from './sweep-statement.ts'
 /** `count` due jobs, leased for the worker that takes the batch first. */
 export type Batch = { number: number; count: number }
 
-/** How many jobs of a kind a sweep may claim, and of which environments and destinations none, because their capacity is nearly used. */
+/**
+ * How many jobs of a kind a sweep may claim, and the environments and destinations of which it may claim none, because their capacity is
+ * nearly used.
+ */
 export type SpareCapacity = { most: number; fullEnvironments: number[]; fullDestinations: number[] }
 /** `batchSize`: the most jobs of one batch. `perWorker`: the most jobs in outstanding batches for each live worker of the kind. */
 export type DispatchLimits = { batchSize: number; perWorker: number }
@@ -22,7 +25,7 @@ export type SweepOffer = {
   leaseMs: number
   batchMs: number
   limits: ReadonlyMap<string, DispatchLimits>
-  /** Jobs whose leases have run out are left to their executors: the database is just back, and these renew them first. */
+  /** Jobs whose leases have run out stay with their executors: the database is just back, and the executors renew these leases first. */
   keepsExpired?: boolean
 }
 export type SweepResult = { batches: (Batch & { kind: string })[]; claimed: ClaimedJob[] }

@@ -3,7 +3,7 @@ import { type ClaimedJob, type ClaimedRow, claimedJob } from './job.ts'
 
 /** The jobs of a batch that are still due, and for how many milliseconds their leases last, counted from the request on. */
 export type TakenBatch = { claimed: ClaimedJob[]; leftMs: number }
-/** What counts for the capacity: of which environment a job is, and for which destination. */
+/** The environment and the destination of a job: both count for the capacity. */
 export type JobGroup = Pick<ClaimedJob, 'environment' | 'destination'>
 
 // Condition on a batch: at least $3 milliseconds of its lease are left.

@@ -18,7 +18,7 @@ const WAKE = `
     where: 'd.id = any (array(select id from locked where environment = $1))',
   })}`
 
-/** What the runs waited for has come: they are due now, and the workers hear of it once the transaction has committed. */
+/** Makes runs due now, because the event that they waited for has come. The workers are notified after the commit. */
 export async function wakeRuns(tx: Tx, environment: Environment, numbers: number[]): Promise<void> {
   if (numbers.length === 0) return
   const woken = await tx.query({ name: 'wake-automation-runs', text: WAKE, values: [environment, numbers] })
@@ -43,7 +43,7 @@ const WAKE_LOCKED = `
 /** A run's job that this transaction has locked. `is_free`: no worker has claimed it. */
 export type LockedRun = { id: number; environment: Environment; is_free: boolean }
 
-/** Wakes runs whose jobs this transaction has locked. Gives those that it has claimed, as far as there is capacity. */
+/** Wakes runs whose jobs this transaction has locked. Returns the jobs that it has claimed, as far as there is capacity. */
 export async function wakeLockedRuns(tx: Tx, runs: readonly LockedRun[], capacity: InsertCapacity | null): Promise<ClaimedJob[]> {
   if (runs.length === 0) return []
   const { rows } = await tx.query<ClaimedRow & { is_claimed: boolean }>({

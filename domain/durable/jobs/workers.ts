@@ -1,6 +1,6 @@
 import type { Db } from '../../../store/connect.ts'
 
-/** A worker that has not been seen for so long is gone: it was killed, or it is frozen. */
+/** A worker that has not recorded a sign of life for this long is gone: it was killed, or it is frozen. */
 const GONE_SECONDS = 60
 
 /** In SQL: the live workers, each with the kinds of jobs that it executes. */
@@ -9,7 +9,7 @@ export const LIVE_WORKERS = `select kinds from workers where seen_at > clock_tim
 /** In SQL: the kinds of jobs that some live worker executes; without any live worker none, and nothing is known about the kinds. */
 export const KNOWN_KINDS = `select distinct k.kind from (${LIVE_WORKERS}) w cross join lateral unnest(w.kinds) k(kind)`
 
-/** A worker process lives and executes jobs of these kinds. The rows of workers that are gone are removed. */
+/** Records that a worker process is alive and executes jobs of these kinds. Deletes the rows of workers that are gone. */
 export const noteWorker = (db: Db, id: string, kinds: readonly string[]): Promise<unknown> =>
   db.query({
     name: 'note-worker',

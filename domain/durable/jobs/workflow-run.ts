@@ -11,7 +11,7 @@ export type NewRun = { workflow: string; version: number; subject: string; after
 export const jobKindOf = ({ workflow, version }: { workflow: string; version: number }): string =>
   version === 1 ? workflow : `${workflow}.v${version}`
 
-/** A run and its job. The workers hear of it once the transaction has committed. */
+/** Creates a run and its job. The workers are notified after the commit. */
 export async function createRun(
   tx: Tx,
   environment: Environment,
@@ -32,7 +32,7 @@ export async function createRun(
   return rows[0]!.id
 }
 
-/** As many runs, due now, as there are subjects. */
+/** Creates one run for each subject, due now. */
 export const createRuns = (tx: Tx, environment: Environment, workflow: Omit<NewRun, 'subject'>, subjects: string[]): Promise<void> =>
   createRunsOf(
     tx,
@@ -43,7 +43,7 @@ export const createRuns = (tx: Tx, environment: Environment, workflow: Omit<NewR
 /** The subject of a run, in its environment. */
 export type RunSubject = { environment: Environment; subject: string }
 
-/** A run for each subject, of whatever environments. */
+/** Creates one run for each subject, in any environments. */
 export async function createRunsOf(
   tx: Tx,
   { workflow, version, afterSeconds = 0 }: Omit<NewRun, 'subject'>,
@@ -90,10 +90,7 @@ export async function beginRun(db: Db, claimed: ClaimedJob): Promise<ClaimedRun 
 export const unfinishedRunExists = ({ workflow }: { workflow: string }, environment: string, subject: string): string =>
   `exists (select 1 from runs w where w.environment = ${environment} and w.subject = ${subject} and w.workflow = '${workflow}' and w.finished_at is null)`
 
-/**
- * A run in place of one that is gone. What the executor of the former run may still write carries the former fence in its name: the fence
- * of this run is higher.
- */
+/** Creates a run in place of one that is gone. The executor of the former run may still write with its fence: the fence of this run is higher. */
 export async function recreateRun(tx: Tx, environment: Environment, run: NewRun): Promise<void> {
   const id = await createRun(tx, environment, run)
   await tx.query(`update due set fence = ${RECREATED_FENCE} where kind = $1 and id = $2`, [jobKindOf(run), id])
@@ -129,7 +126,7 @@ export const lockJobsOfRuns = (tx: Tx, runs: string, values: unknown[]): Promise
     values,
   )
 
-/** Ends the claims of runs: what their executors still want to record is void, and their leases run out. */
+/** Ends the claims of runs: their executors can record nothing more, and their leases run out. */
 export const revokeClaims = (tx: Tx, runs: readonly number[]): Promise<unknown> =>
   tx.query('update due d set fence = fence + 1 from runs r where r.id = any ($1::bigint[]) and d.kind = r.job_kind and d.id = r.id', [runs])
 

@@ -2,9 +2,9 @@
 type RemovedRows = { kind: LedgerKind; from: string; due: string; outcome: string; reason: string }
 
 /**
- * SQL that adds rows to the counts of the ledger. It is part of the statement that removes these rows, so the ledger counts them
- * further. `due` is cut to whole seconds: a window of the ledger cannot ask more exactly. The counts are written in the order of their
- * key: two statements that remove rows of the same second then wait for each other, and cannot deadlock.
+ * SQL that adds rows to the counts of the ledger. It is part of the statement that removes these rows, so the ledger still counts them.
+ * `due` is cut to whole seconds: a window of the ledger has no finer edges. The counts are written in the order of their key: two
+ * statements that remove rows of the same second then wait for each other, and cannot deadlock.
  */
 export const addToLedgerHistory = ({ kind, from, due, outcome, reason }: RemovedRows): string => `
   insert into ledger_history (environment, kind, due_at, outcome, reason, count)

@@ -7,7 +7,7 @@ export const LOG_CHANNEL = 'log'
 /** The readers of the log. Each has an offset of its own in every partition. */
 export type ConsumerName = 'automations' | 'integrations'
 
-/** The columns of an event that a consumer reads; an effect that needs more reads it itself. Times with microseconds. */
+/** The columns of an event that a consumer reads; an effect that needs further columns reads them itself. Times with microseconds. */
 export type LogEvent = {
   partition: number
   log_offset: number
@@ -22,9 +22,9 @@ export type LogEvent = {
 }
 
 /**
- * Inserts the consumer's positions at the end of the log, unless they exist, and locks them until the transaction ends: no batch is under way
- * meanwhile. Returns the end of the log by partition: what is created now and counts from there misses no later event and gets no earlier
- * one.
+ * Inserts the consumer's positions at the end of the log, unless they exist, and locks them until the transaction ends: meanwhile no batch
+ * is under way. Returns the end of the log by partition: an effect that is created now and starts at this end misses no later event and
+ * gets no earlier one.
  */
 export async function lockConsumer(tx: Tx, consumer: ConsumerName, environment: Environment): Promise<number[]> {
   await tx.query('update environments set consumed = true where id = $1 and not consumed', [environment])

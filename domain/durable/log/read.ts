@@ -43,7 +43,7 @@ export async function readLog(db: Db, environment: Environment, positions: reado
   return rows
 }
 
-/** Moves the consumer behind what it has read, in the transaction of the effects. */
+/** Moves the consumer's position after the events that it has read, in the transaction of the effects. */
 export async function movePositions(
   tx: Tx,
   consumer: ConsumerName,

@@ -46,10 +46,10 @@ export type IsPassing = (error: unknown, event: LogEvent) => boolean
 
 /** Time-outs of one event, handled alone. At the last one the event is set aside: it would take too long at every attempt. */
 const TIMEOUTS = 3
-/** Counts that are kept. Far fewer events run into time-outs and are handled after all. */
+/** How many counts are kept in memory. Far fewer events run into time-outs and are handled after all. */
 const COUNTED = 1_000
 
-/** Failures that pass are those of a database that is away or that chose the transaction as the victim of a deadlock, and the first time-outs. */
+/** Failures that pass: the database is away, or it chose the transaction as the victim of a deadlock; and the first time-outs. */
 export function passingFailures(): IsPassing {
   const timeouts = new Map<string, number>()
   return (error, { id }) => {

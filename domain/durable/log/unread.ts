@@ -23,7 +23,7 @@ export async function markUnread(tx: Tx, environment: Environment): Promise<bool
   return rowCount === 1
 }
 
-/** A writer that appends again after a pause this short finds the mark of its last events, which it otherwise would have to write. */
+/** A writer that appends again after a pause this short finds the mark of its last events and need not write another one. */
 const QUIET = `interval '5 seconds'`
 
 /** `behind`: the consumers that have something to read. `is_quiet`: nothing was appended for a while. */

@@ -2,17 +2,17 @@ import type { Db, Tx } from '../../../store/connect.ts'
 import { notifyAfterCommit } from '../../../store/notify.ts'
 import type { Environment } from '../../kernel/environment.ts'
 
-// A mark says that the facts of a user may be out of date. Whoever changes the truth about a user locks the user, writes, and inserts the mark in
-// the same transaction; a fold locks the user before it deletes the mark and reads the truth. So a change that a fold does not see has a
-// mark that the fold does not delete.
+// A mark records that the facts of a user may be out of date. A transaction that changes the source data of a user locks the user, writes,
+// and inserts the mark; a fold locks the user before it deletes the mark and reads the source data. So a change that a fold does not see
+// has a mark that the fold does not delete.
 
-/** By the rules of this version facts are folded (`factsOf`). Facts of another version are folded anew. */
+/** The version of the rules by which facts are folded (`factsOf`). Facts of another version are folded again. */
 export const FOLD_VERSION = 10
 
 /** Announces that users of an environment were marked. The payload is the environment. */
 export const FACTS_CHANNEL = 'facts'
 
-/** Tells the workers after the commit, or at once where `db` is the pool, that users of the environment are marked. */
+/** Notifies the workers after the commit, or at once where `db` is the pool, that users of the environment are marked. */
 export const announceMarks = (db: Db, environment: Environment): void => notifyAfterCommit(db, FACTS_CHANNEL, String(environment))
 
 // Ids and numbers as ordered ranges: for an equality, every index of the environment looks as good to a plan that was made while it had no users.
@@ -32,7 +32,7 @@ export async function mark(tx: Tx, environment: Environment, users: string[]): P
 const MARK_GONE = `insert into stale_users (environment, user_no)
   select $1, k.no from unnest($2::bigint[]) k(no) order by k.no on conflict do nothing`
 
-/** Marks users who do not exist any more and have facts. There is no user to lock, and nothing about a user that changes. */
+/** Marks users who do not exist any more and still have facts. There is no user to lock, and no source data that could change. */
 export async function markGone(tx: Tx, environment: Environment, numbers: number[]): Promise<void> {
   if (numbers.length === 0) return
   await tx.query({ name: 'mark-gone', text: MARK_GONE, values: [environment, numbers] })
@@ -46,8 +46,8 @@ const MARK_STORED = `insert into stale_users (environment, user_no, sums)
   where m.sums is not true order by u.no on conflict (environment, user_no) do update set sums = true`
 
 /**
- * Marks users for whom also what is stored with the customer is out of date: subscriptions, status and sums. Their facts were posted, or a rate of
- * exchange has changed. The caller has locked the users.
+ * Marks users whose subscriptions, status and sums are out of date, too: these are stored with the customer. Facts of these users were
+ * posted, or a rate of exchange has changed. The caller has locked the users.
  */
 export async function markStored(tx: Tx, environment: Environment, users: string[]): Promise<void> {
   if (users.length === 0) return
@@ -55,7 +55,8 @@ export async function markStored(tx: Tx, environment: Environment, users: string
   announceMarks(tx, environment)
 }
 
-// A fold of the user may have deleted a mark and not committed yet. This statement waits for it, other than one that leaves a mark as it is.
+// A fold of the user may have deleted a mark and not committed yet. This statement waits for that fold; a statement that leaves an existing
+// mark as it is would not wait.
 const MARK_UNLOCKED = `insert into stale_users (environment, user_no, sums)
   select $1, u.no, true from ${NUMBERS} order by u.no on conflict (environment, user_no) do update set sums = true`
 
