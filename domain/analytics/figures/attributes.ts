@@ -1,9 +1,10 @@
 import type { ChartOf } from './chart-table.ts'
 
 /**
- * An attribute of facts. `category`: what it is a property of. `type`: list, its values can be listed; text, an exact match. `persistent`: every
- * chart has it. `columns`: in transactions, in the states of changes (behind `a_` and `b_`, unless `hasOneState`), in users, and of users in cohorts
- * by their first transaction. An attribute without columns is a set of users: those of whom it is true now.
+ * An attribute of facts. `category`: the object that it is a property of. `type`: list, its values can be listed; text, an exact match.
+ * `persistent`: every chart has it. `columns`: its columns in transactions, in the states of changes (after the prefix `a_` or `b_`, unless
+ * `hasOneState`), in users, and in users of cohorts by their first transaction. An attribute without columns is a set of users: those for
+ * whom it is true now.
  */
 type AttributeRow = {
   code: string
@@ -70,7 +71,7 @@ export const segmentationsOf = (chart: Pick<ChartOf, 'about' | 'segmented'>): Co
 
 const STORES: Record<string, string> = { iOS: 'Apple App Store', Android: 'Google Play' }
 
-/** How people call a value; null: it is not known. */
+/** The label of a value for people; null: it is not known. */
 export function labelOf(attribute: AttributeCode, value: string | null): string {
   if (value === null) return UNKNOWN_LABEL
   return attribute === 'target_platform' ? (STORES[value] ?? value) : value

@@ -56,7 +56,7 @@ function equalRuns(grid: Grid): Run[] {
     const isShort = run.step === 0 || run.last - run.first + 1 < SHORTEST_RUN
     const before = runs.at(-1)
     if (isShort) runs.push(...singlesOf(run, grid))
-    // The interval before may have the same step: it was taken for the second one of another.
+    // The interval before this one may have the same step: then it was taken as the second interval of another run.
     else if (before?.step === 0 && before.start + run.step === run.start)
       runs.splice(-1, 1, { ...run, first: before.first, start: before.start })
     else runs.push(run)

@@ -10,7 +10,7 @@ const RATED = `select currency, min(date) - date '1970-01-01' as first, max(date
 
 type Rated = { currency: string; first: number; last: number }
 
-/** What was made of the rates of one version. A relation that is the same object need not be handed over to a database again. */
+/** The relations that were computed from the rates of one version. A relation that is the same object need not be sent to a database again. */
 type Kept = { version: number; rated: Rated[]; exchanges: Map<string, Exchange> }
 const kept = new WeakMap<Db, Kept>()
 /** Thousands of rows each. */

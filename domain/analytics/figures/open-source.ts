@@ -7,7 +7,7 @@ import { onPostgres } from './postgres.ts'
 import type { Replicas } from './replica/replicas.ts'
 import type { FactSource } from './source.ts'
 
-/** Marks that a question folds before it reads: who posted a purchase sees it in the next answer. */
+/** How many marks a question folds before it reads: a user who has just posted a purchase sees it in the next answer. */
 const MARKS_FIRST = 200
 /** The same before an answer with everything that was recorded. */
 const MARKS_FIRST_FRESH = 2_000
@@ -15,9 +15,9 @@ const MARKS_FIRST_FRESH = 2_000
 const DRAIN_MS = 200
 
 /**
- * How figures reach the facts. `pool` is for what is small and known by keys, `scanning` (`scans`) for the facts. `replicas`: null where there
- * are none. `proceedsRates`: the shares that count where no proceeds are stated. `limitMs`: for one question; 30 s unless given. `drainMs`: for what
- * a question folds before it reads; 200 ms unless given.
+ * The access of figures to the facts. `pool`: for small reads by keys; `scanning` (`scans`): for the facts. `replicas`: null where there
+ * are none. `proceedsRates`: the shares that count where no proceeds are stated. `limitMs`: for one question; 30 s by default. `drainMs`:
+ * for the folds of a question before it reads; 200 ms by default.
  */
 export type FactAccess = {
   pool: Pool
@@ -32,8 +32,9 @@ export type FactAccess = {
 export type Answering = FactSource & { behind: number }
 
 /**
- * Answers a question from the facts of one moment: those of now, or, unless it must be `fresh`, those that a replica has while it is being brought
- * up to date. `active`: it asks for the times at which users were active. The work must have no effect: where a replica fails, it is done again on Postgres.
+ * Answers a question from the facts of one moment: those of now, or, unless it must be `fresh`, those that a replica has while it is being
+ * brought up to date. `active`: the question needs the times at which users were active. The work must have no effect: where a replica
+ * fails, the work is repeated on Postgres.
  */
 export async function withFacts<T>(
   { pool, scanning, replicas, limitMs = STATEMENT_TIMEOUT_MS, drainMs = DRAIN_MS }: FactAccess,

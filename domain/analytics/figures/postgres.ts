@@ -125,8 +125,8 @@ function sourceOf(snapshot: Snapshot): FactSource {
 }
 
 /**
- * Asks Postgres, in one snapshot: all answers are of one moment. The pool's statements must be able to read many rows (`scans`). `deadline`: by
- * performance.now().
+ * Queries Postgres, in one snapshot: all answers are of one moment. The pool's statements must be able to read many rows (`scans`).
+ * `deadline`: by performance.now().
  */
 export async function onPostgres<T>(
   pool: Pool,

@@ -8,12 +8,13 @@ const MONTH = BigInt(SIXTEENTHS_OF_A_MONTH)
 const MONTH_PARTS = 336n
 
 /**
- * What the numbers of products in facts stand for now: the id of the product that links it, else the store's own. `durations` (product, sixteenths):
- * the lengths of products with a duration, in sixteenths of a day. `monthParts`: a number of parts of which every amount for a month is a whole number.
+ * The present meaning of the numbers of products in facts: the id of the product that links the store's product, else the id of the store.
+ * `durations` (product, sixteenths): the lengths of products with a duration, in sixteenths of a day. `monthParts`: a number of parts of
+ * which every amount for a month is a whole number.
  */
 export type ProductVocabulary = { idOf: ReadonlyMap<number, string>; durations: FigureRelation; monthParts: bigint }
 
-/** Of products that nobody asked for. */
+/** The vocabulary where the question does not need products. */
 export const NO_PRODUCTS: ProductVocabulary = { idOf: new Map(), durations: { name: 'durations', columns: [] }, monthParts: MONTH_PARTS }
 
 /** By database and environment: a relation that is the same object need not be handed over to a database again. */

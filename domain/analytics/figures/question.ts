@@ -38,7 +38,7 @@ export type FigureQuestion = {
   fresh: boolean
 }
 
-/** What the database must say before a query can be checked. */
+/** The data from the database that are needed before a query can be checked. */
 export type QueryContext = { now: number; hasRate: boolean }
 
 export async function queryContext(db: Db, environment: Environment, currency: string): Promise<QueryContext> {
@@ -90,7 +90,7 @@ export function readFilters(query: object, allowed: readonly Attribute[]): { fil
   return { filters, faults }
 }
 
-/** What a kind of figures can be restricted and segmented by, and the environment of the key. */
+/** The attributes by which a kind of figures can be restricted and segmented, and the environment of the key. */
 export type QuestionRules = { filters: readonly Attribute[]; segmentations: readonly ColumnAttribute[]; own: 0 | 1 }
 
 /** The question of a query. Throws `invalid_data` with every fault. */

@@ -10,10 +10,13 @@ import { ALL, emptyTally, tally } from './tally.ts'
 
 const DAY = 86_400
 
-/** Trials begun, subscriptions started or converted, one-time purchases, gross revenue: of today in the zone (UTC), and of yesterday after as long. */
+/**
+ * Trials that began, subscriptions that started or were converted, one-time purchases, gross revenue: of today in the zone (UTC by
+ * default), and of yesterday up to the same time of day.
+ */
 export type Today = Record<'trials' | 'subscriptions' | 'oneTime' | 'revenue', { value: Quotient; before: Quotient }> & { behind: number }
 
-/** When yesterday and today have begun in the zone. A day may have 23 or 25 hours, and a zone may have skipped one. */
+/** The starts of yesterday and today in the zone. A day may have 23 or 25 hours, and a zone may have skipped a day. */
 function lastDays(now: number, zone: string | null): [yesterday: number, today: number] {
   const starts = bucketStarts({ from: now - 4 * DAY, to: now + 1 }, 'day', zone ?? 'UTC')
   return [starts.at(-2)!, starts.at(-1)!]

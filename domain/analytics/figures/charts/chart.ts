@@ -20,8 +20,9 @@ import { ALL } from './tally.ts'
 import { hasUnrated, type LeftOutMoney, unconvertedOf } from './unconverted.ts'
 
 /**
- * A chart before rounding. `starts`: of the buckets of the window; `previousStarts`: where these lie in the window before. `whole`: of all series together.
- * `completeTo`: the end of the part whose outcomes are known; null: the chart follows none.
+ * A chart before rounding. `starts`: the starts of the buckets of the window; `previousStarts`: the starts of the same buckets in the
+ * window before. `whole`: the line of all series together. `completeTo`: the end of the part whose outcomes are known; null: the chart
+ * follows no outcomes.
  */
 export type ChartFigures = {
   starts: number[]
@@ -36,7 +37,7 @@ export type ChartFigures = {
   completeTo: number | null
 }
 
-/** What the statements of a question have in common. */
+/** The context that all statements of a question share. */
 export async function scanContext(
   { pool, scanning, proceedsRates }: FactAccess,
   environment: Environment,
@@ -58,14 +59,14 @@ export async function scanContext(
   }
 }
 
-/** The coefficients of all series together; of a segmented chart, of what its values show. */
+/** The coefficients of all series together; in a segmented chart, the coefficients that its values use. */
 function wholeOf({ code, ofValues }: ChartOf, segmentation: ColumnAttribute | null): readonly number[] {
   const rows: readonly (readonly number[])[] = MEASURES[code].series
   if (segmentation !== null && ofValues !== null) return rows[ofValues]!
   return rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0))
 }
 
-/** The series that stands beside the others, their whole. */
+/** The series of the whole, which a chart shows in addition to the other series. */
 function summaryOf(chart: ChartOf, segmentation: ColumnAttribute | null, whole: FigureLine): LabelledLine | null {
   const label = segmentation ? 'Total' : chart.summary
   return label === null ? null : { label, line: whole }
@@ -81,7 +82,7 @@ export const chartFigures = (
   const measure = MEASURES[chart.code]
   const work = async (source: Answering): Promise<ChartFigures> => {
     const frame = frameOf(question)
-    // Of the window before, a stock needs no more than its end.
+    // A stock needs only the end of the window before.
     const first = question.previous ? frame.before.from : frame.window.from
     const standing = chart.kind === 'stock' ? source.standing(first, question.now) : null
     const common = await scanContext(access, environment, source, question)
@@ -99,7 +100,7 @@ export const chartFigures = (
     const whole = segmented?.whole ?? own.at(-1)!
     const left = (segmented?.leftOut ?? lines!.leftOut([ALL])).slice(frame.lead, frame.lead + frame.buckets.length)
     const isLeft = chart.kind === 'stock' ? left.at(-1) : left.find(count => count !== 0n)
-    // Both states of a change are in these sums: what is left out of one may stand against what is left out of the other.
+    // Both states of a change are in these sums: amounts that are left out of the two states may cancel each other.
     const isUnsure = lines === null && chart.measure === 'usd' && measure.segmented !== undefined
     const mayBeLeft = isUnsure ? await hasUnrated(context) : isLeft
     return {

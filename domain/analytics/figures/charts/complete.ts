@@ -5,20 +5,20 @@ import { scanOf } from './scan.ts'
 import type { ScanContext } from './scan-rows.ts'
 
 const DAY = 86_400
-/** As long as the insight about users who pay gives them. */
+/** As many days as the insight about users who pay gives them to pay. */
 const NEW_USER = 7 * DAY
-/** The longest month: with a plan of a year nothing would be known before a year has passed. */
+/** The longest month: if plans of a year counted, nothing would be known before a year has passed. */
 const FIRST_PERIOD = 31 * DAY
 /** A refund may come later; within these days the law of the EU lets a buyer withdraw, and most refunds are given. */
 const REFUND = 14 * DAY
 
 /**
- * Of what began at a time or later some outcomes are not known. `age`: nothing is known of what began so many seconds ago; `open`: the beginnings,
- * around that of the window, of what is still open.
+ * A rule for starts whose outcomes are not all known. `age`: nothing is known of starts within the last so many seconds; `open`: the
+ * starts, around the start of the window, that are still open.
  */
 type Outcome = { age: number; open: ((context: ScanContext, window: Frame['window']) => Promise<TimesAround>) | null }
 
-/** No earlier one is in what the window is compared with. */
+/** The comparison with the window contains no earlier start. */
 const around = ({ from, to }: Frame['window']) => ({ since: from - (to - from), at: from })
 
 const ofTrials: Outcome = { age: 0, open: (context, window) => openTrialsAround(context, around(window)) }
@@ -41,7 +41,7 @@ const OUTCOMES: Partial<Record<ChartCode, Outcome>> = {
   'user-to-trial': { age: NEW_USER, open: null },
   'user-to-paid': {
     age: NEW_USER,
-    // Whoever begins a trial later than this may still pay, as anybody may who has none.
+    // A user who begins a trial later than this may still pay, and so may a user without a trial.
     open: (context, window) =>
       usersInTrialAround(context, around(window), [`u.created < ${window.to}`, `t.happened < u.created + ${NEW_USER}`]),
   },

@@ -8,13 +8,13 @@ import { scanRelations } from './scan.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { ALL, type Division, UNDIVIDED } from './tally.ts'
 
-/** What a row knows of the row before it of the same user: its time, and how many seconds earlier that was. Null in the first row of a user. */
+/** The columns about the row before of the same user: its time, and how many seconds earlier it was. Null in the first row of a user. */
 type Chain = { previous: string; since: string }
 
 /** Rows of users who are counted once in each interval. `chain`: null where rows do not know the row before. */
 type Occurrences = { from: string; where: string[]; user: string; happened: string; chain: Chain | null }
 
-/** Users by their paid transactions, as `row`. `which`: that they are paid ones, in SQL. */
+/** Users by their paid transactions, as `row`. `which`: SQL for whether a transaction is paid. */
 export function payers({ source, restriction }: ScanContext, row = 't', which = [`${row}.kind between 2 and 5`]): Occurrences {
   const column = (code: string) => {
     const attribute = attributeOf(code)!
@@ -50,7 +50,7 @@ export async function activeUsers({ source, restriction, now }: ScanContext, gri
   }
 }
 
-/** Attributes that a user has, not a transaction: they restrict all transactions of a user or none. */
+/** Attributes of the user and not of the transaction: they restrict all transactions of a user or none. */
 const isOfUser = (code: AttributeCode): boolean => {
   const attribute = attributeOf(code)!
   return isColumn(attribute) && attribute.columns.hasOneState
@@ -144,8 +144,9 @@ function countingRepeats(context: ScanContext, rows: Occurrences, { previous, si
 }
 
 /**
- * How many payments of each interval and window follow another one of the same user in it: what is left are the users. A payment knows the one before
- * it, so that no set of users is needed. Null: some transactions of a user are restricted away, or divided from the others.
+ * How many payments of each interval and window follow another payment of the same user in it: the other payments are one for each user. A
+ * payment knows the payment before it, so no set of users is needed. Null: some transactions of a user are restricted away, or divided from
+ * the others.
  */
 export async function repeatedPayments(context: ScanContext, frame: Frame, division: Division): Promise<FrameCounts | null> {
   if (division !== UNDIVIDED || !isOfWholeUsers(context.restriction)) return null

@@ -8,7 +8,7 @@ const OF_STATES = ['monthly', 'movement', 'standing in paid or grace', 'standing
 /** Trials and periods that are not over yet, with grace period and billing retry. */
 export const mayStillChange = (row: string, now: number): string => `(${row}.open_until is null or ${row}.open_until > ${now})`
 
-/** Of the times of rows the first from `at` on, and the last one before it; null: there is none. */
+/** The first time of rows from `at` on, and the last time before it; null: there is none. */
 export type TimesAround = { first: number | null; lastBefore: number | null }
 
 /** The times in a column of rows around a time. */
@@ -26,7 +26,7 @@ export async function timesAround(
 /** Trials that may still convert, as `t`. */
 const openTrials = (now: number): string[] => ['t.kind = 1', 't.converted_at is null', `t.happened <= ${now}`, mayStillChange('t', now)]
 
-/** From when on, and around which time. */
+/** The time from which on rows count, and the time around which they are searched. */
 type Around = { since: number; at: number }
 
 /** When trials began that are still open, of those that the chart counts. */

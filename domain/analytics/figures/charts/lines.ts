@@ -128,7 +128,7 @@ async function talliesOf(
   return { numbers, of: onceForEach(all => parts.flatMap(part => part(all))) }
 }
 
-/** Keeps what was computed: a value is asked for its size, and again for its series. */
+/** Keeps the computed result: it is needed for the size of a value, and again for its series. */
 function onceForEach<To>(compute: (numbers: readonly number[]) => To): (numbers: readonly number[]) => To {
   const known = new Map<string, To>()
   return numbers => {

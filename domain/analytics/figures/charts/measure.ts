@@ -77,7 +77,7 @@ const perUser = (denominator: 'payers' | 'active users'): Measure => ({ ...sums(
 /** `times`: how often a monthly amount is counted. */
 const monthly = (times: number): Measure => ({ ...sums(['monthly'], [{ 'monthly: m': times }], PER_UNIT), isMonthly: true })
 
-/** A subscription that moves from one value to another leaves the one and enters the other: of a value, the movement is the difference of m. */
+/** A subscription that moves from one value to another leaves the first and enters the second: for one value, the movement is the difference of m. */
 const movement = (times: number): Measure => ({
   ...sums(
     ['movement'],

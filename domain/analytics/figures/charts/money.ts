@@ -11,8 +11,8 @@ export const WHOLE_SHARE = 10n ** BigInt(SHARE_PLACES)
 export const PER_UNIT_OF_PROCEEDS = PER_UNIT * WHOLE_SHARE
 
 /**
- * What money is computed with: exchange, shares by the number of the platform's word, and how the driver says it. `areProceedsStated`: false where it
- * is known that no transaction states its proceeds.
+ * The data for computing money: exchange, shares by the number of the platform's word, and the SQL of the driver. `areProceedsStated`:
+ * false where it is known that no transaction states its proceeds.
  */
 export type MoneySql = {
   dialect: Dialect
@@ -85,7 +85,7 @@ export const isUnrated = (prefix: StatePrefix = ''): string => `coalesce(f${pref
 export const isLeftOut = (row: string, prefix: StatePrefix = ''): string =>
   `${isUnrated(prefix)} and ${row}.${prefix}usd_given is null and ${row}.${prefix}amount <> 0`
 
-/** What is multiplied by the share of `proceedsShare` and converted: the proceeds as stated, else the amount. */
+/** The amount that is multiplied by the share of `proceedsShare` and converted: the proceeds as stated, else the amount. */
 export const proceedsBaseSql = (row: string, money: MoneySql): string =>
   money.areProceedsStated === false
     ? convertibleSql(row, money)

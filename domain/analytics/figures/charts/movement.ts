@@ -23,7 +23,10 @@ export const dividesStates = ({ words, segment }: Restriction): boolean =>
 
 const OF_A_STATE = ['amount', 'usd_given', 'currency', 'bought_on', 'length', 'is_intro', 'product']
 
-/** Each change with what decides its monthly amounts before and after; a state outside of the filters has no amount. `more`: further columns. */
+/**
+ * Each change with the columns that decide its monthly amounts before and after; a state outside of the filters has no amount. `more`:
+ * further columns.
+ */
 function changesSql(context: ScanContext, more: string[]): string {
   const { source, restriction, now } = context
   const isDivided = dividesStates(restriction)
@@ -45,7 +48,7 @@ function changesSql(context: ScanContext, more: string[]): string {
     where ${counts('c', now)} and (${isAny}))`
 }
 
-/** What both states have in common. */
+/** The column of an attribute of the user, which both states have in common. */
 const ofUser = columnIn(({ columns }) => (columns.hasOneState ? `c.${columns.state}` : null))
 
 /** Whether the two states of `m` differ in nothing but the day whose rate converts them. */
@@ -56,7 +59,7 @@ const [NEW, EXPANSION, CONTRACTION, CHURN] = KINDS as [number, number, number, n
 
 /** Which term a change belongs to; 0: it moves nothing. Only where the price is another one, the converted amounts must be compared. */
 function kindSql({ money, products }: ScanContext): string {
-  // Each is multiplied by the length of the other one in place of a division by its own.
+  // Each amount is multiplied by the length of the other period, instead of divided by its own.
   const amount = (prefix: ChangePrefix, other: ChangePrefix) =>
     `(${sixteenthsOfState('m', products, other)} * coalesce(${converted(convertibleSql('m', money, prefix), money, 'whole', prefix)}, 0))`
   const [after, before] = [amount('a_', 'b_'), amount('b_', 'a_')]

@@ -6,9 +6,9 @@ import type { FactSource, StockSnapshot } from '../source.ts'
 import type { FactorPart, MoneySql, Multiplier } from './money.ts'
 
 /**
- * What every statement of a question needs. `now`: the last second whose facts count. `standing`: of a stock, the states from which on changes are
- * read. `states`: what stands behind `from` in place of the states of all changes. `areStatesTogether`: no filter and no division of this question has one
- * state of a change and not the other.
+ * The context of every statement of a question. `now`: the last second whose facts count. `standing`: of a stock, the states just before
+ * the time from which on changes are read. `states`: SQL to select from, in place of the states of all changes. `areStatesTogether`: every
+ * filter and every division of this question has both states of a change or neither.
  */
 export type ScanContext = {
   source: FactSource
@@ -96,5 +96,5 @@ export const columnIn =
     return isColumn(attribute) ? column(attribute) : null
   }
 
-/** An end that time alone brings does not count before its time. */
+/** An end that time alone causes does not count before its time. */
 export const counts = (row: string, now: number) => `coalesce(${row}.counts_from, 0) <= ${now}`

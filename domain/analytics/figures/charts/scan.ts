@@ -56,9 +56,9 @@ export function amounts(context: ScanContext, kinds: string, { measured, ...part
   })
 }
 
-/** Kinds of what was paid. */
+/** Kinds of transactions that were paid. */
 export const PAYMENTS = [2, 3, 4, 5]
-/** What their amounts add up to: credits are negative. */
+/** The sum of their amounts: credits are negative. */
 const PAYMENTS_LESS_CREDITS = [...PAYMENTS, CREDIT]
 const REFUND = 6
 /** Payments and refunds of one measured column, where one kind of payment may stand for all. */
@@ -120,7 +120,7 @@ const begun = (context: ScanContext): Scan => {
   })
 }
 
-/** The sums of these themselves. */
+/** The sums of these columns themselves. */
 const added = (measured: MeasuredSum[]): Pick<Scan, 'measured' | 'split' | 'terms' | 'multipliers'> => ({
   measured,
   split: null,

@@ -71,14 +71,14 @@ async function tallyAtOnce(context: ScanContext, scan: Scan, options: TallyOptio
   return gathered(found, { intervals: grid.starts.length, width, terms, columns, scan, isSplit: split !== null, isDivided })
 }
 
-/** What stands behind `from`: the rows of `rows`, with the place in the grid, added up where they are alike. */
+/** SQL to select from: the rows of `rows`, with their bucket, added up where they have the same keys. */
 function alikeSql({ row, keys, sums, joins }: Alike, bucket: string, rows: string): string {
   const own = Object.entries({ bucket, ...keys })
   const columns = [...own, ...Object.entries(sums).map(([name, sql]) => [name, `sum(${sql})`] as const)]
   return `(select ${columns.map(([name, sql]) => `${sql} as ${name}`).join(', ')} from ${rows} group by ${own.map((_, i) => i + 1).join(', ')}) ${row}${joins}`
 }
 
-/** SQL for the place of a row: the number of its interval; before the grid, the number after the last one. */
+/** SQL for the bucket of a row: the number of its interval; before the grid, the number after the last one. */
 function bucketSql({ source: { dialect } }: ScanContext, { happened }: Scan, { grid, reach }: TallyOptions): string {
   const interval = intervalSql(happened, grid, dialect.divide)
   return reach === 'within' ? interval : `case when ${happened} < ${grid.starts[0]!} then ${grid.starts.length} else ${interval} end`
@@ -156,7 +156,7 @@ type Summed = {
   isDivided: boolean
 }
 
-/** What a row has of each measured sum. There may be tens of thousands of rows. */
+/** The value of a row for each measured sum. There may be tens of thousands of rows. */
 function sumsOf({ column }: FigureColumns, { columns, scan }: Pick<Summed, 'columns' | 'scan'>): ((row: number) => bigint)[] {
   return scan.measured.map(({ multiplier }, index) => {
     const digits = columns.flatMap(({ name, measured, weight }) => (measured === index ? [{ values: column(name), weight }] : []))

@@ -9,7 +9,7 @@ import { PER_MILLION, type Quotient } from './rounding.ts'
 import { scanOf, scanRelations } from './scan.ts'
 import type { Scan, ScanContext } from './scan-rows.ts'
 
-/** Transactions in a currency without any rate, and their amounts in it; apart from these their refunds, and what went back with these. */
+/** Transactions in a currency without any rate, and their amounts in it; separately the refunds of these transactions, and the refunded amounts. */
 export type LeftOutMoney = { currency: string; transactions: number; amount: Quotient; refunds: number; refunded: Quotient }
 
 const DAY = 86_400
@@ -33,7 +33,7 @@ const OF_CHANGES = `count(distinct s.subscription) as transactions,
 
 const movedStates = ({ source: { dialect } }: ScanContext): string => statesSql(dialect.tables.changes, null, statesDiffer(dialect))
 
-/** What a question could not convert in the window; of a stock, at its end. Ordered by currency. */
+/** The amounts that a question could not convert in the window; of a stock, at its end. Ordered by currency. */
 export async function unconvertedOf(
   context: ScanContext,
   { code, kind, window }: { code: ScanCode; kind: ChartKind; window: TimeWindow },

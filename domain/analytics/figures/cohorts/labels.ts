@@ -2,7 +2,7 @@ import type { FilterValue } from '../filter-values.ts'
 import type { CohortMetric } from './cohorts.ts'
 import type { CohortDefinition, CohortMode, Grouping, RevenueType } from './question.ts'
 
-// How people call what cohorts and LTV can be asked for.
+// Labels for people of the parameters of cohorts and LTV.
 
 export const MODE_LABELS: Record<CohortMode, string> = { by_renewals: 'By renewals', by_days: 'By days' }
 

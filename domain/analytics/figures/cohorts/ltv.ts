@@ -63,7 +63,7 @@ function seriesOf(group: MemberGroup | null, question: LtvQuestion, perUnit: big
   }
 }
 
-/** What the users of one cohort have paid, by day or by renewal. */
+/** The payments of the users of one cohort, by day or by renewal. */
 export async function computeLtv(access: FactAccess, environment: Environment, question: LtvQuestion): Promise<Ltv> {
   const { all, segments, unconverted, perUnit, asOf, behind } = await readMemberFacts(access, environment, question, {
     starts: [question.range.from],

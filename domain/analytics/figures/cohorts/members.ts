@@ -17,7 +17,7 @@ export type Members = RequestedMembers & {
   starts: readonly number[]
 }
 
-/** What is counted of the users of a segment and cohort; anchors in Unix seconds. */
+/** The counts of the users of a segment and cohort; anchors in Unix seconds. */
 export type MemberCount = { segment: number; cohort: number; users: number; paying: number; firstAnchor: number; lastAnchor: number }
 
 const SEGMENTS = 'segments'
@@ -47,7 +47,7 @@ async function restrictionOf(
   return { condition: conditionsOf(restriction, 'u.user_no', classOf).join(' and '), sets: restriction.sets }
 }
 
-/** Finds who is asked about, and the segments in which they are. */
+/** Finds the users of the question, and the segments in which they are. */
 export async function findMembers(reader: FactReader, requested: RequestedMembers, starts: readonly number[]): Promise<Members> {
   const { condition, sets } = await restrictionOf(reader, requested)
   const plain: Members = { ...requested, segment: null, condition, segments: null, relations: sets, starts }

@@ -8,7 +8,7 @@ import type { PaidMoney } from './money.ts'
 import { ANCHORS, type CohortMode, LAST_RENEWAL } from './question.ts'
 
 /**
- * What was paid in one period by the users of one segment and cohort. `firstPayers`: those of them who had not paid before; `firstPaid`: the
+ * The payments of one period by the users of one segment and cohort. `firstPayers`: those of them who had not paid before; `firstPaid`: the
  * same of subscriptions. `open`: periods that go on now, billing retry included. `revenue`, `recurring` (of subscriptions alone): in the
  * smallest part of a unit of the currency. All of them can be added over segments and cohorts, because a user is in one of each.
  */
@@ -29,7 +29,7 @@ export type Ages = { grid: Grid; first: number }
 export type RequestedPayments = { members: Members; mode: CohortMode; ages: Ages; money: PaidMoney; exchange: Exchange }
 
 const DAY = 86_400
-/** Kind of what was credited of a payment: a negative amount. It is no payment. */
+/** Kind of the amount that was credited for a payment: a negative amount. It is no payment. */
 const CREDIT = 7
 
 /** Bits of `firsts`: of the user and of the subscription, for the first anchor. */
@@ -88,7 +88,7 @@ function paymentsOf(row: FigureRow, { members, mode, ages, money: { parts } }: R
   const having = (one: number) => ((bits & (1 << one)) === 0 ? 0 : rows)
   const isByDays = mode === 'by_days'
   const period = number(row, 'period') + (isByDays ? ages.first : 0)
-  // Whoever paid any period has paid the first one.
+  // A user who paid any period has paid the first one.
   const ofFirst = (count: number) => (period === 1 ? count : 0)
   const revenue = parts.reduce((sum, { weight }, i) => sum + weight * ((row[`p${i}`] as bigint | null) ?? 0n), 0n)
   return {

@@ -10,8 +10,8 @@ import { type Dated, type FormerRates, formerContributions, formerRates } from '
 import type { RequestedNumber } from './number.ts'
 
 /**
- * What changed a number on a day of UTC. `facts`: that came or went; null: not counted, or rates changed. `contribution`: to the numerator; null:
- * not kept.
+ * A cause that changed a number on a day of UTC. `facts`: how many facts came or went; null: not counted, or rates changed. `contribution`:
+ * the change of the numerator; null: not kept.
  */
 export type NumberChange = {
   day: string
@@ -24,11 +24,11 @@ const DAY = 86_400
 /** Days since 1970-01-01 as YYYY-MM-DD. */
 const dateOf = (day: bigint): string => new Date(Number(day) * DAY * 1000).toISOString().slice(0, 10)
 
-/** Scans of what is kept of erased users. */
+/** Scans of the facts that are kept of erased users. */
 const KEPT: readonly ScanCode[] = ['billed', 'refunded', 'proceeds', 'begun']
 const KEPT_ATTRIBUTES = ['target_platform', 'product_id', 'purchase_currency', 'country']
 
-/** Whether what is kept of erased users tells the number: it is kept by whole days, with few attributes. */
+/** Whether the facts that are kept of erased users give the number: they are kept by whole days, with few attributes. */
 function isKept({ chart, question, window, segment }: RequestedNumber): boolean {
   const attributes = [...question.filters.keys(), ...(segment !== null && question.segmentation ? [question.segmentation.code] : [])]
   return (
@@ -93,7 +93,7 @@ async function datedSums(
 const sum = (values: readonly (bigint | null)[]): bigint | null =>
   values.reduce((total, value) => (total === null || value === null ? null : total + value), 0n)
 
-/** What erasures took from the number since a time, at the rates of that time. */
+/** The amount that erasures took from the number since a time, at the rates of that time. */
 async function erasures(
   db: Db,
   context: ScanContext,
@@ -124,7 +124,7 @@ async function erasures(
   })
 }
 
-/** What changed rates have done since a time to the facts that were known before. */
+/** The effect of changed rates, since a time, on the facts that were known before. */
 async function rateChanges(
   db: Db,
   context: ScanContext,

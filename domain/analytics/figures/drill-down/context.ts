@@ -14,7 +14,7 @@ import { coefficientsOf, type RequestedNumber, type SegmentValues } from './numb
 /** The context of the statements behind a number: restricted to its segment, which `segment` spells out. */
 export type NumberContext = { context: ScanContext; segment: SegmentValues | null; behind: number }
 
-/** Replicas do not have what tells where a fact comes from. */
+/** Replicas do not have the columns that show where a fact comes from. */
 export const withNumber = <T>(
   access: FactAccess,
   environment: Environment,

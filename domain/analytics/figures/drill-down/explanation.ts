@@ -30,7 +30,7 @@ export type Explanation = Omit<NumberSums, 'late'> & {
   behind: number
 }
 
-/** What a number is computed from. Throws `upstream_timeout` after 30 s. */
+/** Explains the data that a number is computed from. Throws `upstream_timeout` after 30 s. */
 export const explained = (access: FactAccess, environment: Environment, requested: RequestedNumber): Promise<Explanation> =>
   withNumber(access, environment, requested, async ({ context, segment, behind }) => {
     const { chart, window, series } = requested

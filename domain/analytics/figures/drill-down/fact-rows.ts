@@ -6,7 +6,7 @@ import { scanOf } from '../charts/scan.ts'
 import { counts, type ScanContext, termOfRow } from '../charts/scan-rows.ts'
 import { coefficientsOf, type RequestedNumber } from './number.ts'
 
-/** What a fact does for a number: it is a part of its sum, or of one of the two sums of a quotient. */
+/** The role of a fact in a number: it is a part of its sum, or of one of the two sums of a quotient. */
 export type FactRole = 'value' | 'numerator' | 'denominator'
 
 /** By number: 1 to 7 are those of transactions. */
@@ -101,7 +101,7 @@ function standingSql({ source, now }: ScanContext, before: number): string {
       select from ${changes} n where n.user_no = a.user_no and n.subscription = a.subscription and n.happened > a.happened and ${until('n')}))`
 }
 
-/** What a scan reads, as single rows with their columns. */
+/** The rows that a scan reads, with their columns, not added up. */
 function rowsOf(code: ScanCode, context: ScanContext, end: number) {
   switch (code) {
     case 'movement':
@@ -168,7 +168,7 @@ async function countedOnce(context: ScanContext, which: 'payers' | 'active users
   return { role, table: 'user_facts', from: last, where: [], happened: 'a.happened', contribution: '1', columns }
 }
 
-/** The facts that a number is computed from. `context`: restricted to what belongs to the number. */
+/** The facts that a number is computed from. `context`: restricted to the facts of the number. */
 export async function factRows(context: ScanContext, requested: RequestedNumber): Promise<FactRows[]> {
   const { chart, window } = requested
   // A chart shows no bucket that has not begun.

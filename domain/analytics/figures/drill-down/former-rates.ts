@@ -4,7 +4,7 @@ import type { Environment } from '../../../kernel/environment.ts'
 import { FACTOR_PLACES } from '../../../purchases/rates/factors.ts'
 import { CAUSES_KEPT_DAYS } from '../../facts/erased.ts'
 
-/** What facts of a currency and a day of purchase (YYYY-MM-DD) contribute at the rates of now. */
+/** The contribution of facts of a currency and a day of purchase (YYYY-MM-DD) at the rates of now. */
 export type Dated = { currency: string; boughtOn: string; contribution: bigint }
 
 /** A day of UTC on which rates of a currency changed, and the days of purchases from <= day < until that they concern; null: no limit. */
@@ -83,7 +83,7 @@ function edgesOf({ currency, boughtOn }: Dated, target: string, days: readonly s
   return [...new Set(concerning.map(({ day }) => Math.max(0, days.indexOf(day))))].sort((a, b) => a - b)
 }
 
-/** The contributions at the rates of the time: only where a change concerns them they are asked for. */
+/** The contributions at the rates of the time: they are requested only where a change concerns them. */
 export async function formerContributions(
   db: Db,
   sums: readonly Dated[],

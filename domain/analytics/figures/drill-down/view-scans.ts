@@ -8,7 +8,7 @@ import { decimalText } from './decimals.ts'
 /** The conditions that filters and segment put on a row. `column`: of an attribute; null: it does not restrict the row. */
 export type Restrict = (user: string, column: (code: AttributeCode) => string | null) => string[]
 
-/** What the terms of a statement on the views need. `from`, `end`: Unix seconds; of a state only `end` matters. */
+/** The context of the terms of a statement on the views. `from`, `end`: Unix seconds; of a state only `end` matters. */
 export type ViewTerms = {
   environment: Environment
   now: number
@@ -32,7 +32,7 @@ const converted = (row: string, terms: ViewTerms, prefix = ''): string => {
   return `coalesce(${row}.${prefix}amount * ${own}, ${row}.${prefix}usd_given * ${usd}, 0)`
 }
 
-/** What the store leaves of one unit. */
+/** The share of one unit that the store pays out. */
 function share({ proceedsRates }: ViewTerms): string {
   const decimal = (units: bigint) => decimalText({ top: units, bottom: 10n ** BigInt(SHARE_PLACES) })
   const cases = PLATFORMS.map(platform => {

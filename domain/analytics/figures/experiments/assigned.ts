@@ -3,8 +3,9 @@ import type { Environment } from '../../../kernel/environment.ts'
 import type { FigureRelation } from '../source.ts'
 
 /**
- * Who was assigned to which group. `groups`: ids, in the order of their numbers. `users`, `pinned`: how many, by the number of the group.
- * `relation` (group_no, user_no, starts, ends): the time in which the facts of a user count, in Unix seconds; empty before the start.
+ * The users and the groups to which they were assigned. `groups`: ids, in the order of their numbers. `users`, `pinned`: how many, by the
+ * number of the group. `relation` (group_no, user_no, starts, ends): the time in which the facts of a user count, in Unix seconds; empty
+ * before the start.
  */
 export type Assigned = { groups: string[]; users: number[]; pinned: number[]; relation: FigureRelation }
 

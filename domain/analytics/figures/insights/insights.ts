@@ -6,7 +6,7 @@ import { measurePeriod } from './measured.ts'
 import { type InsightResult, insightsOf } from './rules.ts'
 
 const FRESH_SECONDS = 6 * 3_600
-/** Results without everything that was recorded: the workers are soon done with the rest. */
+/** How long a result that lacks recorded changes is kept: the workers soon fold the rest. */
 const FRESH_SECONDS_BEHIND = 60
 
 export type InsightQuestion = { days: number; force: boolean; cachedOnly: boolean; now: number }
@@ -31,7 +31,7 @@ const NOTHING_KEPT: InsightResult = {
   insights: [],
 }
 
-/** Results that are being computed, by database: whoever asks meanwhile waits for the same one. */
+/** Results that are being computed, by database: a question that comes meanwhile waits for the same result. */
 const computing = new WeakMap<Pool, Map<string, Promise<Kept>>>()
 
 async function compute(access: FactAccess, environment: Environment, { days, now }: InsightQuestion): Promise<Kept> {
@@ -60,7 +60,7 @@ export async function insights(access: FactAccess, environment: Environment, que
   if (force && cachedOnly) throw invalidFields([{ field: 'cached_only', message: 'cannot be true together with force' }])
   const { rows } = force ? { rows: [] } : await access.pool.query<Kept>({ name: 'kept-insights', text: KEPT, values: [environment, days] })
   const [kept] = rows
-  // A test clock that was set back makes results of the future.
+  // After a test clock was set back, stored results may lie in the future.
   const isYounger = (seconds: number) => kept !== undefined && kept.generatedAt <= now && now - kept.generatedAt < seconds
   const isStale = !isYounger(FRESH_SECONDS)
   const isFresh = isYounger(kept?.result.behind ? FRESH_SECONDS_BEHIND : FRESH_SECONDS)

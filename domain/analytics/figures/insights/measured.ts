@@ -40,7 +40,7 @@ export type MeasuredPeriod = { measured: Measured; behind: number }
 
 const DAY = 86_400
 const WEEK = 7 * DAY
-/** What a day without purchases is compared with. */
+/** The days that a day without purchases is compared with. */
 const USUAL_DAYS = 28
 
 /** Starts of the period before and of the last one, and the end of the last complete UTC day. */

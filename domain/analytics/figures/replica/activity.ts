@@ -39,7 +39,7 @@ export async function logEndsOf(db: Db, environment: Environment): Promise<LogEn
 
 type LogRange = { partition: number; first: number; until: number }
 
-/** What lies between two ends of the log, in parts of at most ROWS_AT_ONCE rows. */
+/** The events between two ends of the log, in parts of at most ROWS_AT_ONCE rows. */
 function* partsOf(known: LogEnds, ends: LogEnds): Generator<LogRange[]> {
   let part: LogRange[] = []
   let rows = 0
@@ -67,19 +67,22 @@ const logRows = (environment: Environment, ranges: readonly LogRange[]): string 
     join users u on u.environment = ${environment} and u.id = e.user_id`
 }
 
-/** What a copy of the log has: all events before `ends`; of times up to `settled`, the first and the last of each user and UTC day. */
+/** The state of a copy of the log: it has all events before `ends`; of times up to `settled`, the first and the last of each user and UTC day. */
 type LogCopy = { ends: LogEnds; settled: number }
 
 /** A file by its path and its name in DuckDB. */
 export type ActivityLocation = { connection: DuckDBConnection; schema: string; path: string; pool: Pool; environment: Environment }
 
 export type Activity = {
-  /** `none`: nobody asked for it yet. */
+  /** `none`: no question has needed it yet. */
   phase: () => 'none' | 'building' | 'kept'
   isBehind: (ends: LogEnds) => boolean
   /** Times up to this one may have been left out. */
   settled: () => number
-  /** Makes it from nothing on a connection of its own, beside pulls. Throws, and is then as before, when `isUnwanted` or something fails. */
+  /**
+   * Builds the copy from nothing on a connection of its own, while pulls go on. Throws when `isUnwanted` or when something fails; the copy
+   * is then as before.
+   */
   build: (own: DuckDBConnection, alone: <T>(work: () => Promise<T>) => Promise<T>, isUnwanted: () => boolean) => Promise<void>
   /** Notes, before they are applied, users to whom rows of a table of facts belong that come or go. */
   note: (table: string, incoming: string) => Promise<void>
@@ -95,7 +98,7 @@ const dayStart = (at: number): number => Math.floor(at / DAY) * DAY
 
 export const activityTable = (schema: string): string => `${schema}.${TIMES}`
 
-/** Drops what an earlier process left: nobody knows of which state of the log it is. */
+/** Drops the tables that an earlier process left: the state of the log that they have is unknown. */
 export async function dropActivity(connection: DuckDBConnection, schema: string): Promise<void> {
   for (const name of [LOG, STALE, TIMES]) await connection.run(`drop table if exists ${schema}.${name}`)
 }

@@ -18,7 +18,7 @@ export const NO_BOUNDS: FactBounds = {
   areProceedsStated: false,
 }
 
-/** What both lie in. */
+/** The bounds that contain both. */
 const joined = (a: FactBounds, b: FactBounds): FactBounds => ({
   days: { first: Math.min(a.days.first, b.days.first), last: Math.max(a.days.last, b.days.last) },
   currencies: [...new Set([...a.currencies, ...b.currencies])],
@@ -27,7 +27,7 @@ const joined = (a: FactBounds, b: FactBounds): FactBounds => ({
   areProceedsStated: a.areProceedsStated || b.areProceedsStated,
 })
 
-/** Widens an extent by the rows of `from`, which has the columns of the table `name`. Rows of other tables have none. */
+/** Widens the bounds by the rows of `from`, which has the columns of the table `name`. Other tables have no bounds. */
 export async function widened(connection: DuckDBConnection, bounds: FactBounds, name: string, from: string): Promise<FactBounds> {
   const part = PARTS.get(name)
   if (!part) return bounds
@@ -55,7 +55,7 @@ export async function widened(connection: DuckDBConnection, bounds: FactBounds, 
   })
 }
 
-/** The extent of all facts of a file: some milliseconds for each million of them. */
+/** The bounds of all facts of a file: some milliseconds for each million of them. */
 export async function boundsOfFile(connection: DuckDBConnection, schema: string): Promise<FactBounds> {
   let bounds = NO_BOUNDS
   for (const name of PARTS.keys()) bounds = await widened(connection, bounds, name, `${schema}.${name}`)

@@ -20,7 +20,7 @@ export class Fallback extends Error {
 /** The file cannot be brought up to date and must be made anew: another generation, tombstones that are gone, or facts of another past. */
 export class OutOfDate extends Error {}
 
-/** What an error of DuckDB, of a file, or of Postgres on the way to them means. */
+/** Classifies an error of DuckDB, of a file, or of Postgres on the way to them. */
 export function fallbackOf(error: unknown): Fallback {
   if (error instanceof Fallback) return error
   const message = error instanceof Error ? error.message : String(error)
@@ -34,7 +34,7 @@ export function fallbackOf(error: unknown): Fallback {
 /** After such an error DuckDB answers nothing any more until it is opened anew. */
 export const isFatal = (message: string): boolean => /FATAL|INTERNAL|invalidated/.test(message)
 
-/** Another process has the file, or this one. */
+/** Another process has opened the file, or this process has. */
 export const isTaken = (error: unknown): boolean =>
   error instanceof Error &&
   /Could not set lock|Conflicting lock|already attached|already being (?:attached|used)|Unique file handle conflict/i.test(error.message)

@@ -11,12 +11,12 @@ import { inSnapshot, loadRows } from './load-rows.ts'
 import type { StockSnapshots } from './stock-snapshots.ts'
 import { type ReplicaTable, replicaTables, selectedColumns, TABLES } from './tables.ts'
 
-/** What a file has: all facts of a generation up to `seq`. `asOf`: everything recorded before counts, in the time of the environment. */
+/** The content of a file: all facts of a generation up to `seq`. `asOf`: everything recorded before counts, in the time of the environment. */
 export type FileContent = { generation: number; seq: number; asOf: number }
 /** The same, with the version of the rules by which they were folded. */
 export type Content = FileContent & { foldVersion: number }
 
-/** What is known of a file and holds for all states of it: nothing that it ever had lies outside of the extent. */
+/** The knowledge about a file that holds for all of its states: nothing that it ever had lies outside of the bounds. */
 export type Kept = { bounds: FactBounds }
 
 /** A file by its path and its name in DuckDB. */
@@ -110,7 +110,7 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Fil
   await connection.run(`drop table ${incoming}`)
 }
 
-/** When the first of the changes happened that come or go. */
+/** The time of the first change that comes or goes. */
 async function earliestOf(connection: DuckDBConnection, changes: string, incoming: string): Promise<number> {
   const read = await connection.runAndReadAll(`select least(
     (select min(happened) from ${incoming} where not is_gone),
