@@ -20,7 +20,7 @@ export async function sandboxAccessOf(db: Db, project: number): Promise<ProjectP
 export type SandboxPurchase = { product: string; ends: string | null }
 export type SandboxGrant = { entitlement: string; before: Grant | null; after: Grant }
 
-// A repeated request finds the rows of the first one, and gets nothing again.
+// A repeated request finds the rows of the first request, and gets no further grant.
 const NOTE = `
   with noted as (
     insert into sandbox_accesses (environment, user_id, entitlement_id, granted_at)
@@ -33,8 +33,8 @@ const NOTE = `
   from noted order by 1`
 
 /**
- * Grants the entitlements of the product until the end of the period, at most for 24 hours, and each at most once in 30 days. An active grant stays
- * as it is, and what the user has through a purchase is not granted. Returns what was granted.
+ * Grants the entitlements of the product until the end of the period, at most for 24 hours, and each at most once in 30 days. An active
+ * grant stays as it is, and an entitlement that the user has through a purchase is not granted. Returns the granted entitlements.
  */
 export async function grantSandboxAccess(
   tx: Tx,

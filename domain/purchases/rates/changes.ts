@@ -18,7 +18,7 @@ export type ChangedRates = { currencies: string[]; from_day: string | null; unti
 /** Facts that one step looks at. */
 const AT_ONCE = 2_000
 
-/** In the transaction that changes the rates. What an earlier import left to do is done again with it. */
+/** Call it in the transaction that changes the rates. Work that an earlier import has left is repeated together with this one. */
 export async function recordRateChanges(tx: Tx, { currencies, from_day, until_day }: ChangedRates): Promise<void> {
   await tx.query(
     `insert into rate_changes as r (environment, currencies, from_day, until_day)
@@ -44,7 +44,7 @@ export async function recordRateChanges(tx: Tx, { currencies, from_day, until_da
 
 type Change = { generation: number; happened: string | null; id: string | null }
 
-/** One step, in one transaction with its mark of how far it came. */
+/** One step, in one transaction with the position that it has reached. */
 export const markRateChanges = (pool: Pool, environment: Environment): Promise<unknown> =>
   transaction(pool, async tx => {
     const left = await step(tx, environment)

@@ -7,7 +7,7 @@ export const FACTOR_PLACES = 15
 /** On days d with from <= d < until (days since 1970-01-01), an amount × factor ÷ 10^15 is the amount in the target currency. */
 export type Factor = { currency: string; from: number; until: number; factor: bigint }
 
-/** What a rate is from a day on, until the next one of its currency; in 10^-15 USD. */
+/** A rate from a day on, until the next one of its currency; in 10^-15 USD. */
 type RateFrom = { day: number; usd: bigint }
 
 type Days = { currencies: string[]; from: number; until: number; on?: string | undefined }
@@ -65,7 +65,7 @@ async function ratesBetween(db: Db, currencies: string[], from: number, until: n
   for (const { currency, day, usd } of rows) {
     const of = rates.get(currency) ?? []
     if (of.length === 0) rates.set(currency, of)
-    // A date before which there is no rate begins nothing: its rate holds before it, too. USD has no dates.
+    // The first date of a currency begins no interval: its rate holds before it, too. USD has no dates.
     if (currency !== 'USD' || of.length === 0) of.push({ day, usd: scaled(usd, FACTOR_PLACES) })
   }
   return rates

@@ -6,8 +6,8 @@ import type { RecordablePeriod } from './stated-period.ts'
 import type { RenewalStatement } from './statement.ts'
 
 /**
- * One time (ms) that auto-renew was switched off. `gaveUp`: the store charged no longer from then on; `isLeftOn`: and the switch was on. `hasFailed`,
- * `isVoluntary`: the store's last word on why, until it was switched on again.
+ * One time (ms) at which auto-renew was switched off. `gaveUp`: from then on the store charged no longer; `isLeftOn`: the customer's switch
+ * stayed on. `hasFailed`, `isVoluntary`: the last statement of the store about the cause, until auto-renew was switched on again.
  */
 export type SwitchedOff = {
   at: number
@@ -18,8 +18,8 @@ export type SwitchedOff = {
 }
 
 /**
- * `changes`: the times (ms) at which auto-renew was switched off, on, off … within the period. At its begin it is on. `offs`: every other of them.
- * `gaveUpAt`: since when the store charges no longer; null: it does, or nothing is known of it.
+ * `changes`: the times (ms) at which auto-renew was switched off, on, off … within the period; at the begin of the period it is on. `offs`:
+ * the times at which it was switched off. `gaveUpAt`: since when the store charges no longer; null: it charges, or nothing is known of it.
  */
 export type AutoRenew = { isOn: boolean; changes: number[]; offs: SwitchedOff[]; gaveUpAt: number | null }
 
@@ -27,13 +27,14 @@ type Switch = Pick<SwitchedOff, 'at' | 'gaveUp' | 'isLeftOn'> & { index: number;
 
 const never = Number.POSITIVE_INFINITY
 
-/** Auto-renew over one period. A store that gave up charging does not renew, whatever the switch says. */
+/** Auto-renew over one period. A store that gave up charging does not renew, even if the switch is on. */
 function overPeriod(placed: Placed[]): AutoRenew {
   let isOn = true
   let gaveUpAt: number | null = null
   const switches: Switch[] = []
   for (const [i, { at }] of placed.entries()) {
-    // Of what is stated at one instant the last word counts: an answer has the end of its second, and must not switch back what came in it.
+    // Of several statements at one instant the last one counts: an answer has the time of the end of its second, and must not overwrite
+    // what the store reported within this second.
     if (placed[i + 1]?.at === at) continue
     const statements = placed.slice(0, i + 1).map(({ statement }) => statement)
     const hasGivenUp = lastReported(statements, 'gaveUp') ?? false
@@ -82,6 +83,6 @@ export function plannedLevels(periods: RecordablePeriod[], statements: Tied<Rene
   })
 }
 
-/** Prepaid: the last word of the store. */
+/** Prepaid: as the store stated last. */
 export const neverRenews = (statements: Tied<RenewalStatement>[]): boolean =>
   lastReported([...statements].sort(byWeight), 'neverRenews') ?? false

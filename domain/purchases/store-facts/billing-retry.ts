@@ -2,12 +2,15 @@ import { secondOf } from '../../kernel/time/instant.ts'
 import { JOIN_MS, parseTime } from '../subscriptions/period.ts'
 import type { RecordablePeriod } from './stated-period.ts'
 
-/** Times as texts. `first`: the earliest word of it, also when it was taken back since. */
+/** Times as texts. `first`: the earliest statement of billing retry, even if it was taken back since. */
 export type BillingRetry = { since: string | null; first: string | null; graceUntil: string | null }
 
 const earlier = (a: string, b: string | null | undefined) => (b != null && b < a ? b : a)
 
-/** Whether the next period proves that the charge after this one had failed: it is called recovered, or is a renewal over 24 h late. */
+/**
+ * Whether the next period proves that the charge after this one had failed: the store calls the next period recovered, or it is a renewal
+ * over 24 h late.
+ */
 function isProof(period: RecordablePeriod, next: RecordablePeriod): boolean {
   if (next.isRecovered === true) return true
   const end = parseTime(period.ends)
@@ -28,8 +31,8 @@ function graceOf({ ends, graceUntil, graceOverAt }: RecordablePeriod, gaveUpAt: 
 }
 
 /**
- * Billing retry of a subscription period, given the one after it and since when the store charges no longer (ms). It begins at the latest with the
- * end, so no gap opens before it.
+ * Billing retry of a subscription period, computed from the next period and from the time since when the store charges no longer (ms). It
+ * begins at the latest with the end of the period, so no gap opens before it.
  */
 export function billingRetryOf(period: RecordablePeriod, next: RecordablePeriod | undefined, gaveUpAt: number | null): BillingRetry {
   const proven = next && isProof(period, next) ? (period.ends ?? null) : null

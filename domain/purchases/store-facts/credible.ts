@@ -1,7 +1,10 @@
 import { isCurrency } from '../../events/money.ts'
 import type { ReportedPeriod, ReportedRenewal, Statement, StoreReport } from './statement.ts'
 
-/** What a store reports cannot be right, or cannot be recorded. No repeat helps. The message names fields, and quotes only short words of the report. */
+/**
+ * A report of a store cannot be right, or cannot be recorded. No repeat helps. The message names fields, and quotes only short words of the
+ * report.
+ */
 export class NotCredible extends Error {}
 
 /** No store sells for longer. A time beyond it stands for "for ever" or is a mistake, and would give access for as long. */

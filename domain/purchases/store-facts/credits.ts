@@ -12,8 +12,8 @@ function unusedPart({ price, begins, ends }: { price: string; begins: string; en
 const byTime = (a: Credit, b: Credit) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0)
 
 /**
- * What was credited of a period, in the order of time. The App Store gives the unused rest back with an upgrade, and signs no amount: the unused part
- * of the price counts.
+ * The credits of a period, in the order of time. The App Store gives the unused rest back with an upgrade, and signs no amount: the unused
+ * part of the price counts.
  */
 export function creditsOf(platform: string, period: RecordablePeriod, price: string, next: RecordablePeriod | undefined): Credit[] {
   const stated = (period.credits ?? []).toSorted(byTime)

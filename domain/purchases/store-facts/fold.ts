@@ -16,7 +16,7 @@ import { type FoldedRefund, foldRefunds } from './refunds.ts'
 import { type RecordablePeriod, recordablePeriods, type StatedPeriod } from './stated-period.ts'
 import type { RenewalStatement, TransactionIds } from './statement.ts'
 
-/** A transaction as all statements together say it. Times as texts, whole seconds. */
+/** A transaction as computed from all statements. Times as texts, whole seconds. */
 export type FoldedPeriod = {
   subject: string
   aliases: string[]
@@ -36,7 +36,7 @@ export type FoldedPeriod = {
   autoRenews: boolean
   /** When auto-renew was switched off, on, off … within the period, in Unix seconds. */
   autoRenewChanges: number[]
-  /** Of each time that it was switched off; empty: none is known. */
+  /** The cause of each time that it was switched off; empty: none is known. */
   offCauses: (OffCause | null)[]
   neverRenews: boolean
   isPaused: boolean
@@ -76,8 +76,8 @@ function periodTypeOf(
 }
 
 /**
- * The periods of a lineage as its statements say them together, in the order of their begin. It is a function of the set of statements: the
- * order in which they arrived has no influence. `wholeUntil` (ms): the store reported the whole history up to then.
+ * The periods of a lineage, computed from its statements, in the order of their begin. The result is a function of the set of statements:
+ * the order in which they arrived has no influence. `wholeUntil` (ms): the store reported the whole history up to then.
  */
 export function foldLineage(
   platform: string,

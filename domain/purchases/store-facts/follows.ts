@@ -4,9 +4,9 @@ import type { RecordablePeriod } from './stated-period.ts'
 const never = Number.POSITIVE_INFINITY
 
 /**
- * Whether nothing can be missing between two periods that are known one after the other: they join by what is stated of them. A recovered period is
- * no proof of that: the one that had failed may be missing. `wholeUntil` (ms): the store reported the whole history
- * up to then; null: it never did.
+ * Whether no period can be missing between two known, successive periods: by their statements, the second one joins the first. A recovered
+ * period is no proof of that: the period whose charge had failed may be missing. `wholeUntil` (ms): the store reported the whole history up
+ * to then; null: it never did.
  */
 function follows(before: RecordablePeriod, next: RecordablePeriod, wholeUntil: number | null): boolean {
   const begins = Date.parse(next.begins)
@@ -20,8 +20,8 @@ function follows(before: RecordablePeriod, next: RecordablePeriod, wholeUntil: n
 const isFirstOfLineage = ({ ids }: RecordablePeriod) => ids.transaction !== null && ids.transaction === ids.originalTransaction
 
 /**
- * Up to which begin of a period (ms) the lineage is complete; null: nowhere. A notification of the App Store tells its whole period, so its
- * periods complete each other. The other stores' lineages are complete once they were reported whole.
+ * The begin of a period (ms) up to which the lineage is complete; null: nowhere. A notification of the App Store states its whole period,
+ * so the periods complete each other. A lineage of another store is complete once the store reported the whole of it.
  */
 export function completeUntil(platform: string, periods: RecordablePeriod[], wholeUntil: number | null): number | null {
   if (platform !== 'app_store') return wholeUntil === null ? null : never

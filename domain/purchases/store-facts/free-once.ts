@@ -7,7 +7,7 @@ import type { RecordablePeriod } from './stated-period.ts'
 const shown = ({ product, basePlan }: RecordablePeriod) => `${product}:${basePlan ?? ''}`
 const isReduced = ({ isDiscounted, periodType }: RecordablePeriod) => isDiscounted === true || periodType === 'intro'
 
-/** What a paid period shows of its plan; null: it was reduced, or its length is not known. */
+/** The plan of a paid period; null: its price was reduced, or its length is not known. */
 function planOf(period: RecordablePeriod, price: string): Plan | null {
   if (period.plan) return period.plan
   if (period.ends == null || isReduced(period)) return null

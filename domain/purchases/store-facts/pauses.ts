@@ -3,7 +3,10 @@ import { statedInPeriods } from './placed.ts'
 import type { RecordablePeriod } from './stated-period.ts'
 import type { RenewalStatement } from './statement.ts'
 
-/** The pauses that begin in a period, and those of them that end before the next one begins; times in ms. `isPaused`: one lasts to its end. */
+/**
+ * The pauses that begin in a period, and those of them that end before the next period begins; times in ms. `isPaused`: a pause lasts to
+ * the end of the period.
+ */
 export type Pauses = { isPaused: boolean; pauses: number[]; resumptions: number[] }
 
 /** Each period begins without a pause: the store has charged for it. */

@@ -8,9 +8,10 @@ const never = Number.POSITIVE_INFINITY
 export type Placed = { at: number; period: number; statement: Tied<RenewalStatement> }
 
 /**
- * Each statement in the period that had begun last. One that names a period of the lineage does not count before that period begins, nor from the
- * begin of the first period of a later purchase token on: an expired token may be fetched from Google that a new one has continued. Nor does one
- * count that names a token which another one had continued by then: Google tells the end of the former, and often late.
+ * Assigns each statement to the period that had begun last. A statement that names a period of the lineage does not count before that
+ * period begins, nor after the first period of a later purchase token begins: Google may answer about an expired token that a new token has
+ * continued. A statement about a token does not count either if another token had continued it by then: Google reports the end of the
+ * former token, and often late.
  */
 export function place(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): Placed[] {
   const begins = periods.map(period => Date.parse(period.begins))
@@ -44,8 +45,8 @@ export function place(periods: RecordablePeriod[], statements: Tied<RenewalState
 type Reported = RenewalStatement['reported']
 
 /**
- * What is stated of one field in each period, in order; of what is stated at one instant only the last one. What callers reported counts as long as
- * the store states nothing of the field.
+ * The statements of one field in each period, in order; of several at one instant only the last one. The statements of callers count as
+ * long as the store states nothing of the field.
  */
 export function statedInPeriods<F extends keyof Reported>(
   periods: RecordablePeriod[],

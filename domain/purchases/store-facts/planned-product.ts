@@ -5,14 +5,14 @@ import { statedInPeriods } from './placed.ts'
 import type { RecordablePeriod } from './stated-period.ts'
 import type { RenewalStatement } from './statement.ts'
 
-/** The product that is to come after a period, and how that came about. */
+/** The product that is planned to follow a period, and the statements that led to the plan. */
 export type Planned = { product: string | null; changes: PlannedChange[] }
 
 const second = (ms: number) => Math.floor(ms / 1000)
 
 /**
- * What is planned in each period, which begins without a plan. When nothing is planned any more after the end of the period, the plan was carried out or
- * fell away with the period: that is no withdrawal.
+ * The plans in each period; a period begins without a plan. When nothing is planned any more after the end of the period, the plan was
+ * carried out or ended with the period: that is no withdrawal.
  */
 export const plannedProducts = (periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): Planned[] =>
   statedInPeriods(periods, statements, 'nextProduct').map((stated, i) => {

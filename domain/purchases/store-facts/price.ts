@@ -1,6 +1,6 @@
 import type { RecordablePeriod } from './stated-period.ts'
 
-/** `isKnown` false: nobody stated the price, and no period of the lineage tells it. */
+/** `isKnown` false: nobody stated the price, and no period of the lineage shows it. */
 export type Price = { price: string; currency: string; isKnown: boolean }
 
 const FREE = '0'
@@ -8,11 +8,11 @@ const UNKNOWN_CURRENCY = 'USD'
 
 const shown = ({ product, basePlan }: RecordablePeriod) => `${product}:${basePlan ?? ''}`
 
-/** What is shared with a family is paid by somebody else; a trial is free. */
+/** A family-shared purchase is paid by another user; a trial is free. */
 const statedPrice = ({ isFamilyShared, periodType, price }: RecordablePeriod): string | undefined =>
   isFamilyShared || periodType === 'trial' ? FREE : price
 
-/** The period of the lineage that tells most about the price of period `i`: the last before it, else the first after it. */
+/** The period of the lineage that shows best the price of period `i`: the last suitable one before it, else the first one after it. */
 function nearest(periods: RecordablePeriod[], i: number, states: (period: RecordablePeriod) => boolean): RecordablePeriod | undefined {
   return periods.slice(0, i).findLast(states) ?? periods.slice(i + 1).find(states)
 }

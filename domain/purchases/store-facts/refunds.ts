@@ -2,7 +2,7 @@ import { compareAmounts, minus, plus } from '../../events/money.ts'
 import { type RefundPart, refundPartsAfter } from '../subscriptions/refund-parts.ts'
 import type { StatedPeriod } from './stated-period.ts'
 
-/** What went back of a transaction now and when, by which refunds, and the sum of what was taken back of its refunds ever. */
+/** The refunded amount of a transaction now and the time of the refund, the single refunds, and the sum of all refunds that were ever taken back. */
 export type FoldedRefund = { at: string | null; amount: string | null; parts: RefundPart[]; takenBack: string }
 
 /** The refunds that a store lists, in the order of their times, as far as they add up to `total`. */
@@ -17,7 +17,7 @@ function partsUpTo(listed: RefundPart[], total: string): RefundPart[] {
   return parts
 }
 
-/** Never more than the price goes back. Each fall of the refunded amount, in order of store time, is a refund that was taken back. */
+/** The refunds never exceed the price. Each fall of the refunded amount, in order of store time, is a refund that was taken back. */
 export function foldRefunds({ refunds }: Pick<StatedPeriod, 'refunds'>, price: string): FoldedRefund {
   let back = '0'
   let takenBack = '0'

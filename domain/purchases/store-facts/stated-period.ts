@@ -3,7 +3,7 @@ import { byWeight, lastReported, type Tied } from './order.ts'
 import { underOneSubject } from './same-period.ts'
 import type { PeriodStatement, ReportedPeriod, TransactionIds } from './statement.ts'
 
-/** What is stated about one transaction, and when it was stated. Times of the period as texts; absent: nobody has stated it. */
+/** The statements about one transaction together, and when they were made. Times of the period as texts; absent: nobody has stated it. */
 export type StatedPeriod = ReportedPeriod & {
   subject: string
   /** Further transaction ids of the same period. */
@@ -11,7 +11,7 @@ export type StatedPeriod = ReportedPeriod & {
   ids: TransactionIds
   /** The statements about refunds, in order: the refunded amount after each; null: all of the price. `parts`: where the store lists them. */
   refunds: { at: string | null; amount: string | null; parts?: RefundPart[] | undefined }[]
-  /** The earliest word that the charge after the period had failed, also when it was taken back since. */
+  /** The earliest statement that the charge after the period had failed, even if it was taken back since. */
   firstRetryAt: string | null
   /** At least one statement is the store's. */
   isOfStore: boolean
@@ -99,8 +99,8 @@ function periodOf(subject: string, unordered: Tied<PeriodStatement>[]): StatedPe
 const UNNAMED = ''
 
 /**
- * A statement that names no transaction is about the last period that had begun when it was made; about none before the first. Of a purchase token
- * that has periods, only these count.
+ * A statement that names no transaction is about the last period that had begun when the statement was made, and about none if it was made
+ * before the first period. If the statement names a purchase token that has periods, only these periods count.
  */
 function withSubjects(statements: Tied<PeriodStatement>[]): Tied<PeriodStatement>[] {
   const named = statements.filter(({ subject }) => subject !== UNNAMED)
@@ -121,7 +121,7 @@ function withSubjects(statements: Tied<PeriodStatement>[]): Tied<PeriodStatement
   })
 }
 
-/** The transactions that the statements of a lineage are about, each with what is stated of it. */
+/** The transactions of a lineage's statements, each with everything that is stated about it. */
 export function statedPeriods(stated: Tied<PeriodStatement>[]): StatedPeriod[] {
   const { statements, aliases } = underOneSubject(stated)
   return [...Map.groupBy(withSubjects(statements), ({ subject }) => subject)].map(([subject, of]) => {
@@ -130,7 +130,7 @@ export function statedPeriods(stated: Tied<PeriodStatement>[]): StatedPeriod[] {
   })
 }
 
-/** A period of which enough is known to be recorded. */
+/** A period with enough statements to be recorded. */
 export type RecordablePeriod = StatedPeriod & { product: string; begins: string; isSubscription: boolean }
 
 const inOrder = (a: RecordablePeriod, b: RecordablePeriod): number => {
@@ -142,10 +142,10 @@ const inOrder = (a: RecordablePeriod, b: RecordablePeriod): number => {
   return i === -1 ? 0 : left[i]! < right[i]! ? -1 : 1
 }
 
-/** What a store sells as a subscription has an end: while nobody says it, the period gives no access. */
+/** A subscription has an end: as long as nobody states the end, the period gives no access. */
 const hasEnd = ({ isOfStore, isSubscription, ends }: RecordablePeriod): boolean => !isOfStore || !isSubscription || ends != null
 
-/** Those of which enough is known, in the order of their begin. */
+/** The periods with enough statements to be recorded, in the order of their begin. */
 export const recordablePeriods = (periods: StatedPeriod[]): RecordablePeriod[] =>
   periods
     .filter((p): p is RecordablePeriod => p.product !== undefined && p.begins !== undefined && typeof p.isSubscription === 'boolean')

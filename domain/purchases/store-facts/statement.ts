@@ -2,8 +2,9 @@ import type { Credit, Plan } from '../subscriptions/credits.ts'
 import type { ProductLevel, Store } from '../subscriptions/purchase.ts'
 import type { RefundPart } from '../subscriptions/refund-parts.ts'
 
-// What a store reported is kept as it was reported and never overwritten. A purchase is computed from the set of statements: for each field, the
-// statement with the greatest (statedAt, sequence, tie) that states the field counts. So the order in which statements are recorded has no influence.
+// The reports of a store are stored as they came and never overwritten. A purchase is computed from the set of statements: for each field,
+// the statement with the greatest (statedAt, sequence, tie) that states the field counts. So the order in which statements are recorded has
+// no influence.
 
 /** Who made a statement. The order of the list is the rank: of two statements of the same instant the later origin counts. */
 export const ORIGINS = ['caller', 'push', 'api'] as const

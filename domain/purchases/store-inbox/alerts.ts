@@ -2,7 +2,7 @@ import type { Db } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import type { StorePlatform } from '../stores/config.ts'
 
-/** What an operator should look at. The words are those of docs/stores.md. */
+/** A condition that an operator should look at. The words are those of docs/stores.md. */
 export type StoreAlert = {
   project: number
   platform: StorePlatform
@@ -22,7 +22,7 @@ export const refusedCredentials = (project: number, platform: StorePlatform, env
   about: '',
 })
 
-/** Notes alerts, in the order of their keys. A repeat moves only the time at which it was last so. */
+/** Writes alerts, in the order of their keys. A repeat moves only the time at which the alert was last raised. */
 export async function raiseAlerts(db: Db, alerts: readonly StoreAlert[]): Promise<void> {
   if (alerts.length === 0) return
   await db.query({
@@ -41,7 +41,7 @@ export async function raiseAlerts(db: Db, alerts: readonly StoreAlert[]): Promis
   })
 }
 
-/** What the alert was about has passed. */
+/** Ends the alert: its condition has passed. */
 export async function endAlert(db: Db, { project, platform, environment, alert }: Omit<StoreAlert, 'about'>): Promise<void> {
   await db.query({
     name: 'end-store-alert',

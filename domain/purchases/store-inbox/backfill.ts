@@ -7,7 +7,7 @@ import { requestsPerSecond } from './budget.ts'
 import { queuesNamed, STORE_QUEUE_DUE } from './queues.ts'
 import type { StoreEnvironment } from './sweeps.ts'
 
-/** lineages: those that are known. listed: what the store lists. swept: what it still tells. */
+/** lineages: the known lineages. listed: the lineages that the store lists. swept: the notifications that the store still has. */
 export type BackfillPhase = 'lineages' | 'listed' | 'swept' | 'done'
 /** `fromMs`: how far back it looks; null: as far as the store tells. `cursor`: in the words of the phase; null: at its beginning. */
 export type Backfill = { phase: BackfillPhase; cursor: string | null; queues: number; notifications: number }
@@ -21,7 +21,7 @@ export async function storeEnvironments(db: Db, project: number, platform: Store
   return rows.map(row => ({ project, platform, ...row }))
 }
 
-/** Begins a backfill, or goes on with one that has not ended and looks as far back. */
+/** Begins a backfill, or continues one that has not ended and looks as far back. */
 export async function beginBackfill(
   db: Db,
   { project, platform, environment }: StoreEnvironment,
@@ -42,7 +42,7 @@ export async function beginBackfill(
   return rows[0]!
 }
 
-/** How far it has come: what is behind is recorded. */
+/** Records how far the backfill has come: everything before is recorded. */
 export async function noteBackfill(db: Db, { project, platform, environment }: StoreEnvironment, to: Backfill): Promise<void> {
   await db.query(
     'update store_backfills set phase = $4, cursor = $5, lanes = $6, notifications = $7 where project = $1 and platform = $2 and environment = $3',

@@ -26,7 +26,7 @@ const keyOf = ({ project, platform, environment, family = '' }: StoreBudget) =>
   platform === 'paddle' ? [0, platform, null, family] : [project, platform, environment ?? 'production', family]
 
 const KEY = `(select coalesce((select id from environments where project = $1 and kind = $3), 0))`
-/** What is in the bucket now. The clocks of two statements may be in the other order than their locks. */
+/** The requests in the bucket now. The clocks of two statements may be in the other order than their locks. */
 const LEVEL = 'least($5::float8, b.tokens + $5::float8 * greatest(0, extract(epoch from n.t - b.filled_at)::float8))'
 
 // One statement reads the level, decides and takes: of two processes the later one sees what the earlier one has left.
@@ -43,7 +43,7 @@ select exists (select 1 from taken) as granted, coalesce((
   select greatest(extract(epoch from b.rests_until - n.t)::float8, ($6::float8 + 1 - ${LEVEL}) / $5::float8, 0.001) * 1000
   from store_budgets b, n where b.project = $1 and b.platform = $2 and b.environment = ${KEY} and b.family = $4), 1) as wait`
 
-/** Takes one request from the budget, or tells how long to wait. */
+/** Takes one request from the budget, or returns how long to wait. */
 export async function takeRequest(db: Db, budget: StoreBudget, purpose: 'claim' | 'refresh'): Promise<Granted> {
   const size = PER_SECOND[budget.platform][budget.environment ?? 'production']
   const { rows } = await db.query<{ granted: boolean; wait: number }>({
@@ -55,7 +55,7 @@ export async function takeRequest(db: Db, budget: StoreBudget, purpose: 'claim' 
   return granted ? { is: 'granted' } : { is: 'wait', afterMs: Math.ceil(wait) }
 }
 
-/** The store has refused a request as one too many: no request is granted for so long, to claims neither. */
+/** The store has refused a request as one too many: no request is granted for this long, not even to claims. */
 export async function restBudget(db: Db, budget: StoreBudget, afterMs: number): Promise<void> {
   await db.query({
     name: 'rest-store-budget',

@@ -8,12 +8,12 @@ const DAY = 24 * HOUR
 
 /** After the end of a period; then daily, for `FOLLOWED_FOR`. */
 const AFTER_END = [10 * MINUTE, HOUR, 6 * HOUR, 23 * HOUR]
-/** Apple charges for up to 60 days after a failure, and books what it charged late. */
+/** Apple charges for up to 60 days after a failure, and may book a charge late. */
 const FOLLOWED_FOR: Record<StorePlatform, number> = { apple: 60 * DAY, google: 30 * DAY, stripe: 30 * DAY, paddle: 30 * DAY }
 const RETRY_EVERY = 12 * HOUR
 const RETRY_FOR = 60 * DAY
 
-/** What a notification promises: a period that runs at its time, or auto-renew that is on. */
+/** The promise of a notification: a period that runs at its time, or auto-renew that is on. */
 export type Promised = 'period' | 'auto_renew'
 /** A promise that the answers of the store do not show yet. `at`: store time of the notification; `since`: when it was missed first; ms. */
 export type Expectation = { promised: Promised; at: number; since: number }
@@ -22,8 +22,8 @@ export type Expectation = { promised: Promised; at: number; since: number }
 const EXPECTED_AFTER = [2 * SECOND, 12 * SECOND, 72 * SECOND, 672 * SECOND]
 
 /**
- * What is known of the last period of a lineage; times in ms. `statedAt`: store time of the store's last statement. `retrySince`: the charge for
- * the next period has failed.
+ * The known facts of the last period of a lineage; times in ms. `statedAt`: store time of the store's last statement. `retrySince`: the
+ * charge for the next period has failed.
  */
 export type LastPeriod = {
   beginsAt: number

@@ -4,7 +4,7 @@ import { CONFIGURATION_OF_STORE, type StorePlatform } from '../stores/config.ts'
 
 const STORES = Object.entries(CONFIGURATION_OF_STORE)
 
-/** Whatever the name of the queue names: a lineage, or one that was found to be part of another. */
+/** The name of a queue is that of a lineage, or of a lineage that was found to be part of another one. */
 const KNOWN = `
 select md5(string_agg(concat_ws('|', subject, expires_at, auto_renewing, is_paused, coalesce(planned_product, ''), billing_retry_at is not null,
   coalesce(refunded_amount, 0)), ',' order by p.id)) as known

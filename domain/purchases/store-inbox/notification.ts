@@ -11,7 +11,10 @@ export type StoreSettings = {
 /** A notification as it arrived. `headers`: names in lower case. `address`: the address to which the store sends, with project. */
 export type Arrival = { body: Uint8Array; headers: Readonly<Record<string, string | undefined>>; address: string; receivedAtMs: number }
 
-/** What the outer signature of a notification covers. `environment` null: only the store's answer tells it. `statedAt`: store time in ms. */
+/**
+ * The fields that the outer signature of a notification covers. `environment` null: only the store's answer states it. `statedAt`: store
+ * time in ms.
+ */
 export type SignedNotification = {
   id: string
   type: string
@@ -50,7 +53,7 @@ export type NewNotification = SignedNotification & {
 /** Far more than any store uses, and as much as an index takes. A purchase token is longer than an id. */
 const LONGEST = { id: 255, type: 255, subtype: 255, queue: 4096 }
 
-/** Postgres takes neither a NUL nor half of a surrogate pair in a text, and a time beyond the numbers that are exact is none. */
+/** Postgres accepts neither a NUL nor half of a surrogate pair in a text; a time that is no exact number is invalid. */
 export function isStorable({ id, type, subtype, queue, statedAt }: SignedNotification): boolean {
   const texts = Object.entries({ id, type, subtype: subtype ?? '-', queue }) as [keyof typeof LONGEST, string][]
   return (

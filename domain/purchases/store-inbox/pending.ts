@@ -37,7 +37,7 @@ export async function takePending(db: Db, queue: number, limit: number): Promise
 /** `environment`: that of the notification, now known; null: it stays as it is. */
 export type FinishedRow = { id: number; state: 'done' | 'ignored'; environment: Environment | null }
 
-/** In the transaction that applies what the rows say, after the lock of the fence. */
+/** Call it in the transaction that applies the content of the rows, after the lock of the fence. */
 export async function finishRows(tx: Tx, rows: readonly FinishedRow[]): Promise<void> {
   await tx.query({
     name: 'finish-notifications',
@@ -53,7 +53,7 @@ const POISON_WAITS = [10, 60, 300, 1800]
 /** Why a row could not be read or applied, in words without a part of the body. `isFinal`: no repeat helps. */
 export type FailedRow = { id: number; reason: string; isFinal?: boolean }
 
-/** Rows could not be read or applied: each is tried alone later, or set aside. Returns those that were set aside. */
+/** Records that rows could not be read or applied: each is tried alone later, or set aside. Returns those that were set aside. */
 export async function failRows(tx: Tx, failed: readonly FailedRow[]): Promise<FailedRow[]> {
   const setAside: FailedRow[] = []
   for (const row of failed) if ((await failRow(tx, row)) === 'set_aside') setAside.push(row)
@@ -84,7 +84,10 @@ export async function setAsidePending(tx: Tx, queue: number, reason: string): Pr
 
 const KEPT_DAYS = 90
 
-/** Removes what is done or ignored, 90 days after it came; at most `batch` at once. What was set aside stays until somebody resolves it. */
+/**
+ * Removes rows that are done or ignored, 90 days after they came; at most `batch` at once. Rows that are set aside stay until somebody
+ * resolves them.
+ */
 export async function dropOldNotifications(db: Db, batch: number): Promise<number> {
   const { rowCount } = await db.query(
     `with old as materialized (

@@ -4,7 +4,7 @@ import { LAST_PUSH } from './figures.ts'
 import type { SignedNotification } from './notification.ts'
 import type { StoreSweep } from './sweeps.ts'
 
-/** What a push that is on its way, or is sent again, may take. */
+/** How long a push may be on its way, or until it is sent again. */
 export const LATE_MS = 3_600_000
 
 /** Pushes of a store do not arrive: a sweep has brought something that is over an hour old. */

@@ -5,8 +5,8 @@ import type { Environment, EnvironmentKind } from '../../kernel/environment.ts'
 import type { StorePlatform } from '../stores/config.ts'
 import type { Expectation } from './checks.ts'
 
-// A refresh queue has what is to be read about one name of a store, mostly a lineage: notifications one after the other, and planned checks. Its row
-// is in `store_lanes`; the notifications name the row in `store_inbox.lane`.
+// A refresh queue holds the work about one name of a store, mostly a lineage: notifications, which are read one after the other, and
+// planned checks. Its row is in `store_lanes`; the notifications name the row in `store_inbox.lane`.
 
 /** Kind of the jobs of queues; the id of a job is the number of its queue. The jobs stand under the production environment of the project. */
 export const STORE_QUEUE_DUE = 'store_lane'
@@ -68,7 +68,7 @@ export type RefreshQueue = QueueName & {
   failingForSeconds: number | null
   fetchedAt: number | null
   nextCheckAt: number | null
-  /** What the store has promised and not shown yet. */
+  /** The promise of the store that its answers do not show yet. */
   expectation: Expectation | null
   now: number
 }

@@ -32,7 +32,7 @@ with items as materialized (
     environment: 'e.id',
     dueAt: 'clock_timestamp()',
     from: `(select distinct lane, project from recorded) r join environments e on e.project = r.project and e.kind = 'production' order by lane`,
-    // The queue has had jobs before: what the executor of a former one still wants to record must not fit.
+    // The queue has had jobs before: an executor of a former job must not be able to record anything.
     isRecreated: true,
     ifExists: 'advance',
   })}

@@ -5,7 +5,10 @@ import { STORE_OF_QUEUE } from './queues.ts'
 
 type InboxScope = { platform: StorePlatform; environment: EnvironmentKind | null }
 
-/** What a project's inbox has of one store and environment; null: notifications do not tell it, and nothing was fetched from the store yet. */
+/**
+ * The counts of a project's inbox for one store and environment; null: notifications do not state the environment, and nothing was fetched
+ * from the store yet.
+ */
 export type InboxCounts = InboxScope & { lastPushAt: string | null; pending: number; oldestPendingAt: string | null; setAside: number }
 
 export async function inboxCounts(db: Db, project: number): Promise<InboxCounts[]> {

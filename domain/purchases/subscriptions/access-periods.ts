@@ -17,12 +17,12 @@ export type Link<P extends Period> = {
 
 const never = (time: number | null) => time ?? Number.POSITIVE_INFINITY
 
-/** What decides how long billing retry lasts. */
+/** The fields that decide how long billing retry lasts. */
 type RetryFacts = Pick<Period, 'expires' | 'autoRenewing' | 'autoRenewOffAt' | 'retryAt' | 'graceUntil' | 'refundedAt'>
 
 /**
- * The store charges only with auto-renew on: billing retry ends when auto-renew is switched off, and without the store's word after RETRY_MS. A
- * grace period that the store granted lasts to its end.
+ * The store charges only while auto-renew is on: billing retry ends when auto-renew is switched off, and after RETRY_MS where the store
+ * states no end. A grace period that the store granted lasts to its end.
  */
 export function retryEnd(period: RetryFacts, ends: number): number | null {
   if (period.retryAt === null || period.refundedAt !== null) return null
@@ -31,7 +31,7 @@ export function retryEnd(period: RetryFacts, ends: number): number | null {
   return Math.max(Math.min(period.autoRenewOffAt ?? period.retryAt, unheard), ends, period.graceUntil ?? ends)
 }
 
-/** What the store calls a purchase continues a period that it cuts short, but no period that has ended: the customer bought anew. */
+/** A period that the store calls a purchase continues a period that it cuts short, but no period that has ended: the customer bought again. */
 function joins<P extends Period>(period: P, before: Link<P> | undefined): boolean {
   if (before?.period.autoRenewing !== true) return false
   if (period.isNewBuy) return period.begins <= before.ends
@@ -80,7 +80,7 @@ export const isUnanswered = ({ statedUntil }: Period, end: number, isFinal: bool
   statedUntil !== null && (!isFinal || statedUntil < end)
 
 /**
- * Until when the state of the subscription stays after the period: while auto-renew is on and nothing else is stated, a renewal may be
+ * Until when the subscription keeps its state after the period: while auto-renew is on and nothing else is stated, a renewal may be
  * reported up to 24 h late, by a connected store up to 72 h. Access ends with the period nevertheless.
  */
 export function stateUntil<P extends Period>({ period, ends, retryUntil }: Link<P>): number {

@@ -25,7 +25,7 @@ function* deriveLineage(purchases: FoldedPurchase[]): Stepwise<Derived[]> {
   return derived
 }
 
-/** Of each purchase the end of its access, the start of its run, and whether it is the last. The lineages are whole. */
+/** Computes for each purchase the end of its access, the start of its run, and whether it is the last. The lineages are complete. */
 export function* derivedInSteps(purchases: FoldedPurchase[]): Stepwise<Derived[]> {
   const derived: Derived[] = []
   for (const of of Map.groupBy(purchases, ({ lineage }) => lineage).values()) for (const one of yield* deriveLineage(of)) derived.push(one)
@@ -37,7 +37,7 @@ const timeSql = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString(
 /** Rows of one statement that writes them. */
 const ROWS_AT_ONCE = 2_000
 
-/** What is to be written, some at a time: the rows, and their columns in the order of `Derived`. */
+/** The rows to write, in parts: the rows, and their columns in the order of `Derived`. */
 export function* derivedColumns<D extends Derived>(all: D[]): Generator<{ columns: (string | null)[]; rows: D[] }> {
   for (let from = 0; from < all.length; from += ROWS_AT_ONCE) {
     const rows = all.slice(from, from + ROWS_AT_ONCE)
@@ -52,8 +52,8 @@ export function* derivedColumns<D extends Derived>(all: D[]): Generator<{ column
 }
 
 /**
- * Writes the access of the lineages of which a posted refund gave something back: whoever posts a refund changes no purchase. `purchases`: all of their
- * users, whose rows are locked.
+ * Writes the access of the lineages in which posted refunds count: a posted refund changes no purchase by itself. `purchases`: all
+ * purchases of the users, whose rows are locked.
  */
 export async function storeAccess(tx: Tx, purchases: FoldedPurchase[]): Promise<void> {
   const refunded = new Set(purchases.flatMap(({ lineage, posted_back }) => (posted_back.length > 0 ? [lineage] : [])))

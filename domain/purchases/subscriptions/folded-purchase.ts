@@ -1,6 +1,9 @@
 import { type OfLineage, type PurchaseRow, STORED } from './purchase.ts'
 
-/** What the state of subscriptions and the facts of users are computed from: half of the columns, because a user may have tens of thousands of rows. */
+/**
+ * The columns from which the state of subscriptions and the facts of users are computed: half of all columns, because a user may have tens
+ * of thousands of rows.
+ */
 const FOLDED = [
   'id',
   'lineage',
@@ -45,7 +48,7 @@ const FOLDED = [
 
 export type FoldedPurchase = Pick<PurchaseRow, (typeof FOLDED)[number] | keyof OfLineage | 'posted_back' | 'repeated_refunds'>
 
-/** Lists that are empty in most rows: an empty one is read as null, which costs nothing on its way. */
+/** Lists that are empty in most rows: an empty one is read as null, which Postgres sends without content. */
 const LISTS = {
   auto_renew_changes: '{}',
   off_causes: '{}',
@@ -60,7 +63,7 @@ export const LIST_NAMES = Object.keys(LISTS) as (keyof typeof LISTS)[]
 const withoutEmpty = (name: string) =>
   name in LISTS ? `nullif(p.${name}, '${LISTS[name as keyof typeof LISTS]}') as ${name}` : `p.${name}`
 
-/** Filled in afterwards. A property that is added to a row of so many makes each later access to the row slow. */
+/** Set to a value after the read. Adding a property to so many objects would make each later access to them slow. */
 const FILLED_IN = [
   'lineage_name',
   'is_connected',

@@ -17,8 +17,8 @@ function furtherItems(facts: PostedFact[]): Set<string> {
 }
 
 /**
- * Gives each further item of a lineage a lineage of its own, as stores do with a subscription to several products. An event without a product is about
- * the item of its transaction, else about the first one.
+ * Gives each further item of a lineage a lineage of its own, as stores do with a subscription to several products. An event without a
+ * product belongs to the item of its transaction, else to the first item.
  */
 export function byItem(facts: PostedFact[]): PostedFact[] {
   return [...Map.groupBy(facts, keyOf).values()].flatMap(of => {

@@ -6,13 +6,13 @@ import type { Environment } from '../../kernel/environment.ts'
 import { eventsOfLineage, LINEAGE_KEY, namesIn, OF_LINEAGE, ownerAt, type PostedLineage, periodOfKey } from './lineage-key.ts'
 import { OWNER, PERIOD_FACTS, PLATFORM_OF, postedOf, STORE_OF, SUBSCRIPTION_FACTS } from './posted.ts'
 
-// Events of one lineage may be posted under several users. They are about one subscription, and count for the one user who has it: `lineage_owner`.
-// Whoever folds a user settles who has the user's lineages, so the order in which events are stored beside each other does not matter.
+// Events of one lineage may be posted under several users. They are about one subscription, and count only for the user who owns it:
+// `lineage_owner`. The fold of a user decides the owners of the user's lineages, so the order in which events are stored does not matter.
 
 const RECORDED = (platform: string, lineage: string) => `(
     select user_id from lineages where environment = $1 and platform = ${STORE_OF(platform)} and md5(lineage) = md5(${lineage}) and lineage = ${lineage})`
 
-// Where nobody posts events of lineages, they are not looked at for each purchase.
+// Where nobody posts events of lineages, they are not searched for each purchase.
 const OTHERS = (named: string) => `
   select distinct k.key, o.owner from ${named} k(user_id, key, platform, lineage)
   cross join lateral (values (${ownerAt('', 'k.key')}), (${ownerAt('desc', 'k.key')}), (${periodOfKey(OWNER, 'k.key')}),
@@ -33,7 +33,7 @@ const OTHERS_OF_USERS = OTHERS(`(
 
 type Other = { key: string; owner: string }
 
-/** The lineages that also others have, or have events of, with these users. */
+/** The lineages of these users that other users also have, or have events of. */
 export async function otherOwners(tx: Tx, environment: Environment, named: PostedLineage[]): Promise<Other[]> {
   if (named.length === 0) return []
   const names = named.map(({ key }) => namesIn(key))
@@ -55,14 +55,15 @@ export async function otherOwners(tx: Tx, environment: Environment, named: Poste
 type Counted = { user_id: string; owner: string; isPeriod: boolean; begins: number }
 type Event = Counted & { key: string; partition: number; log_offset: number }
 
-// Some senders name one lineage for everybody ("0", "promo"). That is no subscription of one user, and reading it must not become longer with each post.
+// Some senders name one lineage for all users ("0", "promo"). That is no subscription of one user, and the time to read it must not grow
+// with each post.
 const MOST_USERS = 20
 const MOST_EVENTS = 5_000
 
 const COLUMNS = `partition, log_offset::float8, id, user_id, ${OWNER} as owner, name in (${slugsSql(PERIOD_FACTS)}) as "isPeriod", received_at,
   (extract(epoch from coalesce(transaction_date, happened_at)) * 1000)::float8 as begins, platform, transaction_id`
 
-// An event that names a transaction alone, a refund for example, goes with the lineage of this transaction.
+// An event that names only a transaction, a refund for example, belongs to the lineage of this transaction.
 const EVENTS = `
   with named as (
     select distinct coalesce(${periodOfKey(LINEAGE_KEY, 'k.key')}, k.key) as key from unnest($2::text[]) k(key)
@@ -83,7 +84,7 @@ const RULES = `
   select k.key, p.transfer_policy = 'transfer' as transfers, ${RECORDED('k.platform', 'k.lineage')} as recorded
   from unnest($2::text[], $3::text[], $4::text[]) k(key, platform, lineage), environments v join projects p on p.id = v.project where v.id = $1`
 
-// An erasure holds its user until it ends: then the user is gone, or the erasure finds what is settled here.
+// An erasure locks its user until it ends: then either the user is gone, or the erasure sees the owners that are decided here.
 const EXISTING = `select u.id from unnest($2::text[]) k(id) cross join lateral (
   select id from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1 for key share) u`
 
@@ -127,7 +128,7 @@ const isOfOne = (events: readonly Counted[]): boolean =>
 export async function settleOwners(tx: Tx, environment: Environment, users: string[]): Promise<void> {
   const { rows: contested } = await tx.query<Other>({ name: 'contested-lineages', text: OTHERS_OF_USERS, values: [environment, users] })
   if (contested.length === 0) return
-  // Of two who settle one lineage the later one must see what the earlier one has decided.
+  // Of two transactions that decide the owner of one lineage the later one must see the decision of the earlier one.
   await tx.query({ name: 'lock-owners', text: 'select pg_advisory_xact_lock($1, $2)', values: [LOCK.lineageOwners, environment] })
   const keys = [...new Set(contested.map(({ key }) => key))]
   const { rows: events } = await tx.query<Event>({ name: 'events-of-lineages', text: EVENTS, values: [environment, keys] })

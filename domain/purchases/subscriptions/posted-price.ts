@@ -1,6 +1,6 @@
 import { slugsSql } from '../../events/catalogue.ts'
 
-/** Posted events of money that went back, or was taken back again. */
+/** Posted events of refunds, or of refunds that were taken back. */
 export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded', 'refund_reversed'] as const
 
 /**

@@ -8,8 +8,9 @@ import { REFUNDS_OF_TRANSACTION } from './posted-price.ts'
 import { TARGET_PLATFORM } from './purchase.ts'
 import { type PostedBack, type RepeatedRefund, refundedAmount, refundPartsOf } from './refund-parts.ts'
 
-// A refund posted for a transaction that is recorded as a purchase is a refund of this purchase. Stores state the same refunds, so a posted one counts only
-// as far as nobody has stated it of the purchase, whichever came first. It stays one when the purchase passes to another user: its transaction finds it.
+// A refund that is posted for a transaction which is recorded as a purchase is a refund of this purchase. Stores state the same refunds, so
+// a posted refund counts only as far as nobody has stated it of the purchase, whichever came first. It stays a refund of the purchase when
+// the purchase passes to another user: the transaction finds it.
 
 type PostedRefund = {
   purchase: number
@@ -38,13 +39,16 @@ const POSTED_REFUNDS = `
 
 const least = (a: bigint, b: bigint) => (a < b ? a : b)
 
-/** The posted refunds of a purchase, in the order of their times: what each adds to what is stated of the purchase, and which of them repeat that. */
+/**
+ * The posted refunds of a purchase, in the order of their times: the amount that each adds to the stated refunds, and which of them repeat
+ * a stated refund.
+ */
 export function postedBackOf(purchase: FoldedPurchase, refunds: PostedRefund[]): Pick<FoldedPurchase, 'posted_back' | 'repeated_refunds'> {
   const paid = scaled(purchase.amount, PLACES)
   const stated = refundPartsOf(purchase).map(({ amount }) => scaled(amount, PLACES))
   let takenBack = scaled(purchase.taken_back, PLACES)
   let left = paid - scaled(refundedAmount(purchase), PLACES)
-  // What is stated and no posted refund has repeated yet.
+  // The stated refunds that no posted refund has repeated yet.
   let unrepeated = stated.reduce((sum, amount) => sum + amount, 0n)
   let [posted, back] = [0n, 0n]
   const posted_back: PostedBack[] = []
@@ -81,14 +85,14 @@ export function postedBackOf(purchase: FoldedPurchase, refunds: PostedRefund[]):
   return { posted_back, repeated_refunds }
 }
 
-/** What went back of a purchase by posted refunds alone, as a decimal text. */
+/** The amount that posted refunds alone gave back, as a decimal text. */
 export const postedBack = ({ posted_back }: FoldedPurchase): string =>
   unscaled(
     posted_back.reduce((sum, { amount }) => sum + amount, 0n),
     PLACES,
   )
 
-/** When all of the purchase had gone back, with posted refunds; null: it has not. */
+/** The time at which the whole purchase was refunded, posted refunds included; null: it is not. */
 export function postedFullRefundAt(purchase: FoldedPurchase): number | null {
   const { posted_back, amount } = purchase
   if (posted_back.length === 0) return null

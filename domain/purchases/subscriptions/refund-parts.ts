@@ -1,9 +1,9 @@
 import { compareAmounts, minus, plus } from '../../events/money.ts'
 
-/** One refund of a transaction: what it gave back, and when (ISO). */
+/** One refund of a transaction: its amount and its time (ISO). */
 export type RefundPart = { at: string; amount: string }
 
-/** A posted refund of a purchase, or what was taken back of such refunds (negative); in millionths, times in ms. */
+/** A posted refund of a purchase, or (negative) such a refund that was taken back; in millionths, times in ms. */
 export type PostedBack = { at: number; amount: bigint; recorded: number; event: string }
 
 /** A posted refund that repeats a refund that is stated of the purchase. `amount`: millionths. */
@@ -38,12 +38,12 @@ export function refundPartsAfter(parts: RefundPart[], total: string, at: string)
 
 type Refunded = { refunded_at: string | null; refunded_amount: string | null; amount: string; refunds: RefundPart[] }
 
-/** What went back of a purchase; never more than was paid, as in the customer's figures. */
+/** The refunded amount of a purchase; never more than was paid, as in the customer's figures. */
 export function refundedAmount({ refunded_at, refunded_amount, amount }: Omit<Refunded, 'refunds'>): string {
   if (refunded_at === null) return '0'
   return refunded_amount !== null && compareAmounts(refunded_amount, amount) < 0 ? refunded_amount : amount
 }
 
-/** The refunds of a purchase; also where the program that wrote the row last did not know of them. */
+/** The refunds of a purchase; also where the row was written last by an older program that did not know single refunds. */
 export const refundPartsOf = (purchase: Refunded): RefundPart[] =>
   purchase.refunded_at === null ? [] : refundPartsAfter(purchase.refunds, refundedAmount(purchase), purchase.refunded_at)

@@ -20,8 +20,8 @@ const RELEASE = `
   where lineage_owner is not null`
 
 /**
- * Before a user is erased: what others have posted of the user's lineages is theirs again, and they and those who have the user's events are marked. The
- * user's row is locked.
+ * Call it before a user is erased. Events that other users have posted of the user's lineages belong to these users again. It marks them,
+ * and the users who have events of the erased user. The user's row is locked.
  */
 export async function releaseLineages(tx: Tx, environment: Environment, user: string): Promise<void> {
   const { rows } = await tx.query<{ user: string }>({ name: 'release-lineages', text: RELEASE, values: [environment, user] })

@@ -17,8 +17,8 @@ const iso = (ms: number) => new Date(Math.min(ms, LAST_MS)).toISOString()
 const never = Number.POSITIVE_INFINITY
 
 /**
- * When time changes the subscription next: its state changes, or an event falls due. An event that is due already and not emitted is due now:
- * posted events move the job of the subscription without telling its events.
+ * When time changes the subscription next: its state changes, or an event falls due. An event that is due already and not emitted is due
+ * now: posted events move the job of the subscription without emitting its events.
  */
 function nextDueAt(subscription: Subscription, now: number): number | null {
   const { timeline, links } = subscription

@@ -10,8 +10,8 @@ export type Timeline = { at: number; state: TimelineState; endedAt?: number }[]
 
 /**
  * The state of a subscription at every instant. In a period: `trial` or `paid`, also in the gap before a joined period when there is no
- * billing retry, and as long as a renewal may still be reported. In billing retry: `grace`, then `retry`. Otherwise: `ended`.
- * `from`, `to`: only what the links of these indexes bring.
+ * billing retry, and as long as a renewal may still be reported. In billing retry: `grace`, then `retry`. Otherwise: `ended`. `from`, `to`:
+ * only the states of the links with these indexes.
  */
 export function subscriptionTimeline<P extends Period>(links: Link<P>[], from = 0, to = links.length): Timeline {
   const timeline: Timeline = []

@@ -4,7 +4,7 @@ import type { KnownPeriod, Subscription } from './lineages.ts'
 import { JOIN_MS, parseTime, WORD_MS } from './period.ts'
 import { timedEventsOf } from './timed-events.ts'
 
-/** A lineage that had no new fact for so long is taken for complete. */
+/** A lineage that had no new fact for this long is taken to be complete. */
 const QUIET_MS = 10 * 60_000
 
 /** Whether a connected store may not have reported all periods before this one yet. */
@@ -41,12 +41,13 @@ const unexplained = (links: Subscription['links']): Set<number> =>
     }),
   )
 
-/** An end that a timer tells 24 h afterwards is not late. */
+/** An end that a timer emits 24 h later is not late. */
 const isLongOver = (at: number, now: number) => at + JOIN_MS + QUIET_MS < now
 
 /**
- * Whether the store's word on the end of a connected lineage's run may be on its way: nothing but the next run shows that auto-renew was off. The same
- * holds of an end by a failed charge that is long over: an answer of today dates it by its own time, only a notification knows when it was.
+ * Whether the statement of the store about the end of a connected lineage's run may be on its way: only the next run shows that auto-renew
+ * was off. The same is true for an end by a failed charge that is long past: an answer of today has today's time, and only a notification
+ * states when the end was.
  */
 const isUnsettled = (last: Link<KnownPeriod>, next: Link<KnownPeriod> | undefined, isOldFailure: boolean): boolean =>
   last.period.purchase?.is_connected === true && (isOldFailure || (last.period.autoRenewing && next !== undefined))
