@@ -8,10 +8,13 @@ const CACHE_MS = 4_000
 const CACHE_SIZE = 10_000
 const BEARER = /^bearer +([A-Za-z0-9_-]{1,200})$/i
 
-const unauthorized = () =>
-  new Problem('control_unauthorized', 'a valid Secret Key is required: Authorization: Bearer sk_…', {
+export const unauthorized = () =>
+  new Problem('control_unauthorized', 'a valid key is required: Authorization: Bearer sk_…', {
     headers: { 'WWW-Authenticate': 'Bearer' },
   })
+
+/** The token of an Authorization header. */
+export const bearerOf = (header: string | undefined): string | undefined => (header === undefined ? undefined : BEARER.exec(header)?.[1])
 
 /**
  * Header -> owner of the key, or 401. The cache has known keys only: the number of refused keys has no bound. `address`: of the caller, whose
@@ -33,7 +36,7 @@ export function authenticator(pool: Pool): (header: string | undefined, address:
   }
 
   return async (header, address, isFresh = false) => {
-    const token = header === undefined ? undefined : BEARER.exec(header)?.[1]
+    const token = bearerOf(header)
     if (token === undefined) throw unauthorized()
     const hit = cache.get(token)
     const now = performance.now()

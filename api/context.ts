@@ -1,6 +1,6 @@
 import type Koa from 'koa'
 import type { EnvironmentKind } from '../domain/kernel/environment.ts'
-import type { KeyOwner } from '../domain/projects/keys.ts'
+import type { Principal } from '../domain/projects/principal.ts'
 import type { Route } from './dispatch.ts'
 import type { SdkRoute } from './sdk/dispatch.ts'
 import type { V3Route } from './v3/dispatch.ts'
@@ -27,7 +27,7 @@ export type RequestState = {
   operation: string
   route?: string
   match: Match
-  owner?: KeyOwner
+  owner?: Principal
   actsIn?: EnvironmentKind
   attempt?: ClaimAttempt
 }

@@ -4,7 +4,9 @@ import type { EnvironmentKind } from '../domain/kernel/environment.ts'
 import { findAnswer } from '../domain/kernel/idempotent-answers.ts'
 import type { Detail } from '../domain/kernel/refusal.ts'
 import { assertNotResetting } from '../domain/oversight/sandbox/reset.ts'
+import { permits } from '../domain/projects/authority.ts'
 import { type KeyOwner, REPLACED_KEY } from '../domain/projects/keys.ts'
+import { actorFor, type Principal } from '../domain/projects/principal.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { details } from '../schemas/details.ts'
@@ -12,6 +14,7 @@ import type { OperationDescription, OperationId } from '../schemas/generated/ope
 import { transaction } from '../store/transaction.ts'
 import { invalidData, Problem } from './errors.ts'
 import { type Answered, idempotencyKey, once, requestHash, storedHash } from './idempotency.ts'
+import { masked } from './masked.ts'
 import type { ApiDeps, ApiOperation, Reply } from './operation.ts'
 import { parseQuery } from './query.ts'
 import { readBody } from './read-body.ts'
@@ -19,18 +22,19 @@ import type { StatementTurn } from './request-turns.ts'
 import { isOpenDuringReset } from './sandbox-state.ts'
 
 export type Route = { description: OperationDescription; operation: ApiOperation }
-export type ApiRequest = {
+/** `Owner`: apps have keys without scopes. */
+export type ApiRequest<Owner extends Principal = Principal> = {
   request: IncomingMessage
   requestId: string
   path: string
   parameters: Record<string, string>
   search: string
-  owner: KeyOwner
+  owner: Owner
   /** Is given the body before it is validated. */
   onBody: (body: unknown) => void
 }
 /** Of an app: its operations act in the environment of their user, which `onEnvironment` is given. */
-export type AppRequest = ApiRequest & { onEnvironment: (environment: EnvironmentKind) => void }
+export type AppRequest = ApiRequest<KeyOwner> & { onEnvironment: (environment: EnvironmentKind) => void }
 export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null }
 
 /** Compares an answer with the description and reports every difference. */
@@ -47,16 +51,20 @@ export async function dispatch(route: Route, request: ApiRequest, deps: ApiDeps,
   const input = await readInput(route.description, request, deps.secrets)
   validate(route.description, input)
   const answered = await execute({ route, deps, check, repeat: input.repeat, call: callOf(route, request, input, deps) })
-  return httpAnswer(route.operation, answered)
+  return httpAnswer(route, request.owner, answered)
 }
 
 /** What the key alone decides, before anything of the request is read. */
-function refuseForbidden({ auth, sandboxOnly, currentKey }: OperationDescription, { kind, environmentKind, isCurrent }: KeyOwner): void {
-  if (kind !== 'secret') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
+function refuseForbidden(description: OperationDescription, owner: Principal): void {
+  const { auth, sandboxOnly, currentKey, scope, secretKeyOnly } = description
+  const { kind, environmentKind, scopes } = owner
+  if (kind === 'project') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
+  if (!permits(scopes, scope)) throw new Problem('control_forbidden', `this key has no scope ${scope}, which ${description.id} needs`)
+  if (secretKeyOnly && kind !== 'secret') throw new Problem('control_forbidden', 'this operation is open to the Secret Key only')
   if (auth === 'oauth-only') throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
   if (sandboxOnly && environmentKind !== 'sandbox')
     throw new Problem('control_forbidden', 'this operation is open in the sandbox only: use a test_ key')
-  if (currentKey && !isCurrent) throw new Problem('control_forbidden', REPLACED_KEY)
+  if (currentKey && kind === 'secret' && !owner.isCurrent) throw new Problem('control_forbidden', REPLACED_KEY)
 }
 
 /** The Idempotency-Key of a request, with the hash of what the request says. */
@@ -101,10 +109,9 @@ function validate({ validate }: OperationDescription, { parameters, query, body,
 
 /** What the handler gets, except for its connection. */
 function callOf({ description }: Route, { requestId, owner }: ApiRequest, { parameters, query, body }: RequestInput, deps: ApiDeps) {
-  const { keyId, project, environment, environmentKind, lastFour } = owner
-  const actor = { kind: 'secret_key' as const, id: lastFour }
-  const trail = { project, environment, actor, operation: description.id, requestId }
-  return { path: parameters, query, body, keyId, project, environment, environmentKind, trail, deps }
+  const { project, environment, environmentKind } = owner
+  const trail = { project, environment, actor: actorFor(owner), operation: description.id, requestId }
+  return { path: parameters, query, body, principal: owner, project, environment, environmentKind, trail, deps }
 }
 
 type Execution = {
@@ -186,8 +193,8 @@ function userOf(path: Record<string, string>, body: unknown, answer: unknown): s
   return typeof user === 'string' ? user : null
 }
 
-const httpAnswer = (operation: ApiOperation, { status, body, location, headers }: Answered): HttpAnswer => ({
+const httpAnswer = ({ operation, description }: Route, { kind }: Principal, { status, body, location, headers }: Answered): HttpAnswer => ({
   status,
-  body,
+  body: body !== null && status < 300 && kind !== 'secret' && description.secrets.length > 0 ? masked(body, description.secrets) : body,
   headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) },
 })

@@ -2,6 +2,9 @@ import { isIPv6 } from 'node:net'
 
 const MAPPED_V4 = /^::ffff:(?=\d+\.)/i
 
+/** An address as it is usually written: IPv4 without the prefix that a socket of both versions gives it, IPv6 without the zone of this machine. */
+export const plainAddress = (address: string): string => address.replace(MAPPED_V4, '').replace(/%.*$/, '')
+
 /** An IPv4 address, or the first 64 bits of an IPv6 address: a host chooses the others itself. */
 export function networkPrefix(address: string): string {
   const plain = address.replace(MAPPED_V4, '')

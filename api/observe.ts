@@ -35,6 +35,7 @@ export const observe =
         ms: Math.round(ms * 10) / 10,
         operation,
         project: owner?.project,
+        key: owner?.kind === 'named' ? owner.keyId : undefined,
       },
       'request',
     )

@@ -4,7 +4,7 @@ import type { BlockCutting } from '../domain/events/blocks.ts'
 import type { IntegrationProbe } from '../domain/integrations/probe.ts'
 import type { Trail } from '../domain/kernel/audit/record.ts'
 import type { ChannelProbe } from '../domain/oversight/alerts/channel-settings.ts'
-import type { KeyOwner } from '../domain/projects/keys.ts'
+import type { Principal } from '../domain/projects/principal.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { UnverifiedPurchases, Verifiers } from '../domain/purchases/verification.ts'
 import type { OperationId } from '../schemas/generated/operations.ts'
@@ -47,7 +47,10 @@ export const NO_STORE = { 'Cache-Control': 'no-store' }
 
 export type Reply<Id extends OperationId> = { body: AnswerBody<Id>; headers?: Record<string, string> }
 /** `trail`: what the audit entry of this request says about the actor, the project and the operation. */
-type Caller = Pick<KeyOwner, 'keyId' | 'project' | 'environment' | 'environmentKind'> & { trail: Trail & { environment: number } }
+type Caller = Pick<Principal, 'project' | 'environment' | 'environmentKind'> & {
+  principal: Principal
+  trail: Trail & { environment: number }
+}
 type Call<Id extends OperationId> = Input<Id> & Caller & { deps: ApiDeps }
 type Handler<Id extends OperationId, Db> = (call: Call<Id> & Db) => Promise<Reply<Id>>
 

@@ -1,9 +1,9 @@
 import { readSandbox } from '../domain/durable/clock/clock.ts'
-import type { KeyOwner } from '../domain/projects/keys.ts'
+import type { Authority } from '../domain/projects/authority.ts'
 import type { Pool } from '../store/connect.ts'
 
 /** What an answer of a sandbox says of its clock, and whether the sandbox is being emptied. */
-export type SandboxStates = (owner: Pick<KeyOwner, 'environment'>) => Promise<{ headers: Record<string, string>; isResetting: boolean }>
+export type SandboxStates = (owner: Pick<Authority, 'environment'>) => Promise<{ headers: Record<string, string>; isResetting: boolean }>
 
 /** Asked for each request: an advance or a reset of another process must show at once. Production never asks. */
 export const sandboxStates =

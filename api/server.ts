@@ -13,6 +13,7 @@ import { observe, requestId } from './observe.ts'
 import type { ApiDeps } from './operation.ts'
 import { type OperationalDeps, operationalRoutes } from './operational.ts'
 import { type OperatorDeps, operatorRoutes } from './operator.ts'
+import { principals } from './principal.ts'
 import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from './rate-limit.ts'
 import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { logFailure, noteAttempt } from './refused-attempts.ts'
@@ -52,7 +53,7 @@ function application(deps: ServerDeps): App {
   const ownerOf = authenticator(deps.checks)
   const stateOf = sandboxStates(deps.checks)
   // Of a key and not of a version of the API.
-  const take = { secret: rateLimiter(deps.rateLimit), project: rateLimiter(deps.projectRateLimit) }
+  const take = { secret: rateLimiter(deps.rateLimit), project: rateLimiter(deps.projectRateLimit), named: rateLimiter(deps.rateLimit) }
   const gate = { ownerOf, keys: take, addresses: addressLimit(deps.addressRateLimit), stateOf }
   const layers = [
     requestId,
@@ -65,7 +66,7 @@ function application(deps: ServerDeps): App {
     serveSdk(deps, gate),
     apiOnly,
     router(routes),
-    authenticate(ownerOf),
+    authenticate(principals(deps.checks, ownerOf)),
     limitRate(take),
     webTokens,
     sandboxState(stateOf),
@@ -100,11 +101,11 @@ const apiOnly: Layer = async (ctx, next) => {
   await next()
 }
 
-function authenticate(ownerOf: ReturnType<typeof authenticator>): Layer {
+function authenticate(principalOf: ReturnType<typeof principals>): Layer {
   return async (ctx, next) => {
     const { match } = ctx.state
     const isFresh = match.is === 'found' && match.route.description.currentKey
-    ctx.state.owner = await ownerOf(ctx.req.headers.authorization, ctx.ip, isFresh)
+    ctx.state.owner = await principalOf(ctx.req.headers.authorization, ctx.ip, isFresh)
     await next()
   }
 }

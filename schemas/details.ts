@@ -20,6 +20,7 @@ const counted = (n: number, word: string) => `${n} ${word}${n === 1 ? '' : 's'}`
 
 const formatMessages: Record<keyof typeof formats, string> = {
   'date-time': 'must be a date-time of RFC 3339, such as 2026-03-01T09:00:00Z',
+  network: 'must be an IP address or a network, such as 203.0.113.0/24',
   text: 'must hold no NUL and no lone surrogate',
 }
 

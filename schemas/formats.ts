@@ -1,6 +1,8 @@
 // The formats of the description. The compiled validators call `formats`. Handlers read the same text with `instant`, so a text that
 // passes validation is always a time.
 
+import { isIP } from 'node:net'
+
 const shape = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/
 const end = Date.UTC(10000, 0)
 
@@ -58,8 +60,18 @@ export const instant = (text: string): number | undefined => {
 /** Postgres cannot store NUL in text, and half of a surrogate pair is not a character. */
 export const storable = (text: string) => !text.includes('\0') && text.isWellFormed()
 
+/** An IP address, or a network as an address with the length of its prefix: 203.0.113.7, 203.0.113.0/24, 2001:db8::/32. */
+const isNetwork = (text: string) => {
+  const [address = '', prefix, ...more] = text.split('/')
+  // A zone such as %eth0 has a meaning on one machine only. An IPv4 address is compared as such, however a socket writes it.
+  const version = /%|^::ffff:/i.test(address) ? 0 : isIP(address)
+  if (version === 0 || more.length > 0) return false
+  return prefix === undefined || (/^(0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128))
+}
+
 export const formats = {
   'date-time': (text: string) => instant(text) !== undefined,
+  network: isNetwork,
   // Not in the description: the generator adds it to every string of a request.
   text: storable,
 }

@@ -5,13 +5,14 @@ import { join } from 'node:path'
 import { bundle } from './generate/bundle.ts'
 import { client } from './generate/client.ts'
 import { operationFacts } from './generate/facts.ts'
+import type { Document } from './generate/schema.ts'
+import { withScopes } from './generate/scopes.ts'
 import { operationTable } from './generate/table.ts'
 import { declarations, generatedNote, types } from './generate/types.ts'
 import { validators } from './generate/validators.ts'
 
-/** `source`: the folder of the YAML files; `depth`: how many folders `folder` lies below `schemas/`. */
-const generateFrom = async (source: string, folder: string, depth: number) => {
-  const document = bundle(source)
+/** `depth`: how many folders `folder` lies below `schemas/`. */
+const generateFrom = async (document: Document, folder: string, depth: number) => {
   const operations = operationFacts(document)
   const { names, separateItems, exported, code } = validators(document, operations, `${'../'.repeat(depth)}formats.ts`)
   const files = {
@@ -26,9 +27,8 @@ const generateFrom = async (source: string, folder: string, depth: number) => {
 }
 
 export const generate = async (folder: string) => {
-  await generateFrom(import.meta.dirname, folder, 1)
-  await generateFrom(join(import.meta.dirname, 'v3'), join(folder, 'v3'), 2)
-  await generateFrom(join(import.meta.dirname, 'sdk'), join(folder, 'sdk'), 2)
+  await generateFrom(withScopes(bundle(import.meta.dirname)), folder, 1)
+  for (const protocol of ['v3', 'sdk']) await generateFrom(bundle(join(import.meta.dirname, protocol)), join(folder, protocol), 2)
 }
 
 export const generateClient = (folder: string) => client(bundle(import.meta.dirname), folder)

@@ -46,6 +46,23 @@ export const secretKey = (): string => `sk_${randomBytes(30).toString('base64url
 /** 32 characters: 192 random bits. */
 export const projectKey = (): string => randomBytes(24).toString('base64url')
 
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Each character has 5.95 random bits. */
+export function random62(length: number): string {
+  let text = ''
+  // 248 = 4 × 62: larger bytes are dropped, so that every character is equally likely.
+  while (text.length < length) for (const byte of randomBytes(length * 2)) if (byte < 248 && text.length < length) text += BASE62[byte % 62]
+  return text
+}
+
+/** A whole number, with zeros before it up to `width`. */
+export function base62(value: number, width: number): string {
+  let text = ''
+  for (let rest = value; rest > 0; rest = Math.floor(rest / 62)) text = BASE62[rest % 62] + text
+  return text.padStart(width, BASE62[0])
+}
+
 let lastUuidMs = 0
 let uuidSequence = 0
 

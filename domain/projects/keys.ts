@@ -3,18 +3,16 @@ import type { Db, Tx } from '../../store/connect.ts'
 import { secretKey } from '../../store/ids.ts'
 import type { Environment, EnvironmentKind } from '../kernel/environment.ts'
 import { notFound, Refusal } from '../kernel/refusal.ts'
+import { type Authority, NO_SCOPES } from './authority.ts'
 import { hashKey, type Secrets } from './secrets.ts'
 
 export type KeyKind = 'secret' | 'project' | 'api'
 
 export const KEY_FORMS = { secret: /^sk_[A-Za-z0-9_-]{16,128}$/, project: /^[A-Za-z0-9_-]{32}$/ } as const
 
-export type KeyOwner = {
+export type KeyOwner = Authority & {
   keyId: number
   kind: 'secret' | 'project'
-  project: number
-  environment: Environment
-  environmentKind: EnvironmentKind
   /** The project's other environment. */
   otherEnvironment: Environment
   /** False while a rotated key is in its grace period. */
@@ -46,7 +44,8 @@ export async function findKey(db: Db, token: string): Promise<KeyOwner | null> {
   const row = rows[0]
   if (!row || !timingSafeEqual(row.hash, hash) || (row.kind !== 'secret' && row.kind !== 'project')) return null
   const { id: keyId, kind, project, environment, other: otherEnvironment, is_current: isCurrent } = row
-  return { keyId, kind, project, environment, environmentKind, otherEnvironment, isCurrent, lastFour: key.slice(-4) }
+  const scopes = kind === 'secret' ? 'all' : NO_SCOPES
+  return { keyId, kind, project, environment, environmentKind, scopes, otherEnvironment, isCurrent, lastFour: key.slice(-4) }
 }
 
 /** Binds a sealed key to its project and kind. */

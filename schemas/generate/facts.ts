@@ -11,6 +11,11 @@ export type OperationFacts = {
   auth: 'secret' | 'project' | 'oauth-only'
   sandboxOnly: boolean
   currentKey: boolean
+  secretKeyOnly: boolean
+  /** Null in a protocol whose keys have no scopes. */
+  scope: string | null
+  /** Fields of the answer that only the Secret Key sees in clear. */
+  secrets: string[]
   idempotent: boolean
   pagination: string
   body: null | { limit: number; required: boolean; itemsValidatedSeparately: boolean }
@@ -44,6 +49,39 @@ const queryParameter = (document: Document, { name, schema }: Parameter): QueryP
 
 const schemaOf = (media: Media) => media.content?.['application/json']?.schema ?? null
 
+/** The schema itself and the branches of its choices. */
+const branchesOf = (document: Document, schema: Schema): Schema[] => {
+  const own = follow(document, schema as Schema & { $ref: string }) as Schema
+  const branches = [own.oneOf, own.anyOf, own.allOf].flatMap(list => (list ?? []) as Schema[])
+  return [own, ...branches.flatMap(branch => branchesOf(document, branch))]
+}
+
+const ITEMS = 'data'
+
+/**
+ * The fields that are marked `x-secret`, of an answer or of the items of a list. Throws where one lies deeper: an answer is masked by the names
+ * of those fields alone.
+ */
+const secretFields = (document: Document, answer: Schema): string[] => {
+  const fieldsOf = (schema: Schema) => branchesOf(document, schema).flatMap(({ properties }) => Object.entries(properties ?? {}))
+  const found = new Set<string>()
+  const search = (schema: Schema, depth: number, path: readonly Schema[]): void => {
+    for (const [name, field] of fieldsOf(schema)) {
+      const inner = branchesOf(document, field)
+      if (path.includes(inner[0]!)) continue
+      if (inner.some(branch => branch['x-secret'] === true)) {
+        if (depth > 0) throw new Error(`the secret ${name} lies too deep in its answer`)
+        found.add(name)
+      }
+      const items = inner.flatMap(({ items }) => (items ? branchesOf(document, items) : []))
+      const isList = depth === 0 && name === ITEMS
+      for (const below of [...inner, ...items]) search(below, isList ? 0 : depth + 1, [...path, inner[0]!])
+    }
+  }
+  search(answer, 0, [])
+  return [...found]
+}
+
 const factsOf = (document: Document, method: string, path: string, operation: OperationObject, parameters: Parameter[]): OperationFacts => {
   const id = operation.operationId
   const success = Object.keys(operation.responses).filter(status => status.startsWith('2'))
@@ -66,6 +104,9 @@ const factsOf = (document: Document, method: string, path: string, operation: Op
     auth: authOf(document, operation),
     sandboxOnly: operation['x-sandbox-only'] === true,
     currentKey: operation['x-current-key'] === true,
+    secretKeyOnly: operation['x-secret-key-only'] === true,
+    scope: operation['x-scope'] ?? null,
+    secrets: success.flatMap(status => (answers[status] ? secretFields(document, answers[status]) : [])),
     idempotent: operation['x-idempotency-key'] === true,
     pagination: operation['x-pagination'] ?? 'none',
     body: body ? { limit: operation['x-body-limit'] ?? MEBIBYTE, required: body.required === true, itemsValidatedSeparately } : null,

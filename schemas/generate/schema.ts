@@ -31,6 +31,9 @@ export type OperationObject = {
   'x-auth'?: string
   'x-sandbox-only'?: boolean
   'x-current-key'?: boolean
+  'x-secret-key-only'?: boolean
+  'x-scope-access'?: 'read'
+  'x-scope'?: string
   'x-idempotency-key'?: boolean
   'x-pagination'?: string
   'x-body-limit'?: number

@@ -3,7 +3,8 @@ import type { OperationFacts } from './facts.ts'
 import { generatedNote } from './types.ts'
 import type { ValidatorNames } from './validators.ts'
 
-const head = `${generatedNote}import type { ValidateFunction } from 'ajv'
+/** `hasScopes`: of the protocol whose keys have scopes. */
+const headOf = (hasScopes: boolean) => `${generatedNote}import type { ValidateFunction } from 'ajv'
 import type { operations } from './api.ts'
 import * as v from './validators.js'
 
@@ -19,7 +20,17 @@ export type OperationDescription = {
   sandboxOnly: boolean
   /** A Secret Key in the grace period after its rotation is refused. */
   currentKey: boolean
-  idempotent: boolean
+${
+  hasScopes
+    ? `  /** A named key is refused, whatever its scopes. */
+  secretKeyOnly: boolean
+  /** What a named key needs. */
+  scope: Scope
+  /** Fields of the answer that only the Secret Key sees in clear. */
+  secrets: readonly string[]
+`
+    : ''
+}  idempotent: boolean
   pagination: 'none' | 'cursor' | 'offset' | 'page'
   /** \`limit\` in bytes. */
   body: null | { limit: number; required: boolean; itemsValidatedSeparately: boolean }
@@ -41,6 +52,14 @@ const fields = (entries: Record<string, string | number | boolean>) =>
     .map(([key, value]) => `${key}: ${value}`)
     .join(', ')} }`
 
+const scopeFacts = ({ scope, secretKeyOnly, secrets }: OperationFacts) =>
+  scope === null
+    ? ''
+    : `    secretKeyOnly: ${secretKeyOnly},
+    scope: '${scope}',
+    secrets: [${secrets.map(quoted).join(', ')}],
+`
+
 const row = (operation: OperationFacts, names: ValidatorNames) => {
   const { body, query } = operation
   const validator = (name: string | null) => (name === null ? 'null' : `v.${name}`)
@@ -55,7 +74,7 @@ const row = (operation: OperationFacts, names: ValidatorNames) => {
     auth: '${operation.auth}',
     sandboxOnly: ${operation.sandboxOnly},
     currentKey: ${operation.currentKey},
-    idempotent: ${operation.idempotent},
+${scopeFacts(operation)}    idempotent: ${operation.idempotent},
     pagination: '${operation.pagination}',
     body: ${body ? fields(body) : 'null'},
     query: [${parameters && `\n${parameters}    `}],
@@ -84,7 +103,22 @@ export type ItemsValidatedSeparately = ${separateItems.join(' | ') || 'never'}
 `
 }
 
-export const operationTable = (operations: OperationFacts[], names: Record<string, ValidatorNames>, separateItems: string[]) => `${head}
+/** All scopes, each once. */
+const scopesOf = (operations: OperationFacts[]) => [...new Set(operations.flatMap(({ scope }) => scope ?? []))].sort()
+
+const scopeList = (scopes: string[]) =>
+  scopes.length === 0
+    ? ''
+    : `
+/** Everything that a named key can be allowed. */
+export const SCOPES = [
+${scopes.map(scope => `  ${quoted(scope)},\n`).join('')}] as const
+export type Scope = (typeof SCOPES)[number]
+`
+
+export const operationTable = (operations: OperationFacts[], names: Record<string, ValidatorNames>, separateItems: string[]) => `${headOf(
+  scopesOf(operations).length > 0,
+)}${scopeList(scopesOf(operations))}
 ${typeFacts(operations)}
 export { ${['answerError as validateError', ...separateItems.map(name => `validate${name}`)].join(', ')} } from './validators.js'
 

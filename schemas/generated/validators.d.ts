@@ -183,6 +183,10 @@ export const answerRegeneratedSecret: ValidateFunction
 export const answerStoreConfig: ValidateFunction
 export const v4GetStoreConfigPath: ValidateFunction
 export const v4UpdateStoreConfigBody: ValidateFunction
+export const answerApiKeyList: ValidateFunction
+export const answerCreatedApiKey: ValidateFunction
+export const v4CreateApiKeyBody: ValidateFunction
+export const v4RevokeApiKeyPath: ValidateFunction
 export const answerLedger: ValidateFunction
 export const v4GetLedgerQuery: ValidateFunction
 export const answerAlertList: ValidateFunction

@@ -10,6 +10,7 @@ import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { Platform } from '../../../domain/kernel/platform.ts'
 import { invalidField } from '../../../domain/kernel/refusal.ts'
 import { eraseCustomer } from '../../../domain/oversight/erasure/erase-customer.ts'
+import { permits } from '../../../domain/projects/authority.ts'
 import { type Property, propertyErrors, requireSaved, setProperties } from '../../../domain/users/properties.ts'
 import type { Input } from '../../../schemas/operation-types.ts'
 import { expensiveRead, inTransaction, onPool } from '../../operation.ts'
@@ -82,7 +83,7 @@ export const v4GetCustomerMetrics = expensiveRead('v4GetCustomerMetrics', async 
   }
 })
 
-export const v4GetCustomer = onPool('v4GetCustomer', async ({ path, environment, environmentKind, db }) => {
+export const v4GetCustomer = onPool('v4GetCustomer', async ({ path, environment, environmentKind, principal, db }) => {
   await foldUsersFirst(db, environment, [path.customer_id])
   const { customer: row, properties, events } = await viewCustomer(db, environment, path.customer_id)
   const { media_source: source, campaign, ad_set, ad } = row
@@ -115,8 +116,8 @@ export const v4GetCustomer = onPool('v4GetCustomer', async ({ path, environment,
         netPayments: row.net_payments_usd,
         currency: 'USD' as const,
         conversionRate: 1 as const,
-        canRemoveCustomer: true,
-        canEditEntitlements: true,
+        canRemoveCustomer: permits(principal.scopes, 'customers:write'),
+        canEditEntitlements: permits(principal.scopes, 'entitlements:write'),
       },
     },
   }

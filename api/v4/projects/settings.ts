@@ -1,6 +1,7 @@
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import { invalidFields, Refusal } from '../../../domain/kernel/refusal.ts'
-import { assertCurrent, rotateSecretKey } from '../../../domain/projects/keys.ts'
+import { rotateSecretKey } from '../../../domain/projects/keys.ts'
+import { assertNotReplaced } from '../../../domain/projects/principal.ts'
 import { getSettings, type ProjectSettings, updateSettings } from '../../../domain/projects/settings.ts'
 import { emptyStoreConfig, findStoreConfig, STORE_CONFIG_PARTS, type StoreConfig } from '../../../domain/purchases/stores/config.ts'
 import { updateStoreConfig } from '../../../domain/purchases/stores/update.ts'
@@ -24,9 +25,9 @@ const settings = ({ keys, project_name, proxy_url, rtdn_proxy_url }: Settings) =
 
 const withoutKeys = (shown: ProjectSettings) => ({ ...HEAD, ...shown, has_access_token: true, has_api_key: true, has_secret_key: true })
 
-export const v4GetProjectSettings = onPool('v4GetProjectSettings', async ({ keyId, project, db, deps }) => {
+export const v4GetProjectSettings = onPool('v4GetProjectSettings', async ({ principal, project, db, deps }) => {
   const body = settings(await getSettings(db, deps.secrets, project))
-  await assertCurrent(db, keyId)
+  await assertNotReplaced(db, principal)
   return { body, headers: NO_STORE }
 })
 
@@ -34,12 +35,12 @@ const notHttps = (value: string | null | undefined) => typeof value === 'string'
 
 export const v4UpdateProjectSettings = inTransaction(
   'v4UpdateProjectSettings',
-  async ({ body, keyId, project, trail, tx, deps }) => {
+  async ({ body, principal, project, trail, tx, deps }) => {
     const faulty = (['proxy_url', 'rtdn_proxy_url'] as const).filter(field => notHttps(body[field]))
     if (faulty.length > 0)
       throw invalidFields(faulty.map(field => ({ field, message: 'must be an https address such as https://example.org/hook' })))
     const { before, after, isChanged } = await updateSettings(tx, project, body)
-    await assertCurrent(tx, keyId)
+    await assertNotReplaced(tx, principal)
     if (isChanged) {
       const entry = { resource: 'project_settings', id: null, before: withoutKeys(before), after: withoutKeys(after) }
       await audit(tx, { ...trail, environment: null }, entry)
@@ -51,8 +52,9 @@ export const v4UpdateProjectSettings = inTransaction(
 
 export const v4RegenerateProjectSecret = inTransaction(
   'v4RegenerateProjectSecret',
-  async ({ keyId, project, trail, tx, deps }) => {
-    const secret_key = await rotateSecretKey(tx, deps.secrets, project, { by: keyId })
+  async ({ principal, project, trail, tx, deps }) => {
+    if (principal.kind !== 'secret') throw new Refusal('control_forbidden', 'only the Secret Key replaces itself')
+    const secret_key = await rotateSecretKey(tx, deps.secrets, project, { by: principal.keyId })
     await audit(tx, { ...trail, environment: null }, { resource: 'project_settings', id: null })
     return { body: { ...HEAD, secret_key } }
   },
@@ -69,20 +71,20 @@ const storeConfig = ({ platform, enabled, fields, secrets }: StoreConfig) =>
     ...Object.fromEntries(STORE_CONFIG_PARTS[platform].fields.map(name => [name, fields[name] ?? null])),
   }) as AnswerBody<'v4GetStoreConfig'>
 
-export const v4GetStoreConfig = onPool('v4GetStoreConfig', async ({ path: { platform }, keyId, project, db }) => {
+export const v4GetStoreConfig = onPool('v4GetStoreConfig', async ({ path: { platform }, principal, project, db }) => {
   const body = storeConfig((await findStoreConfig(db, project, platform)) ?? emptyStoreConfig(platform))
-  await assertCurrent(db, keyId)
+  await assertNotReplaced(db, principal)
   return { body, headers: NO_STORE }
 })
 
 export const v4UpdateStoreConfig = inTransaction(
   'v4UpdateStoreConfig',
-  async ({ path: { platform }, body: { enabled, ...change }, keyId, project, trail, tx, deps }) => {
+  async ({ path: { platform }, body: { enabled, ...change }, principal, project, trail, tx, deps }) => {
     validateStoreChange(platform, change)
     if (enabled === false && trail.actor.kind !== 'mcp')
       throw new Refusal('control_forbidden', 'a store is switched off through the MCP server only')
     const { before, after, isChanged } = await updateStoreConfig(tx, { secrets: deps.secrets, project, platform }, change, enabled)
-    await assertCurrent(tx, keyId)
+    await assertNotReplaced(tx, principal)
     const shown = storeConfig(after)
     if (isChanged) {
       const entry = { resource: 'store_config', id: platform, before: before && storeConfig(before), after: shown }

@@ -21,6 +21,7 @@ export const v4CreatePurchase = preparedTransaction(
   async ({ body, project, environmentKind, deps, inTurn }) => {
     const claim = claimToVerify(body)
     const config = await inTurn(db => configOfStore(db, project, claim))
+    // A named key with `purchases:write` is a server's, as the Secret Key is: its word counts as much.
     return gatherEvidence(deps, { project, environment: environmentKind, key: 'secret' }, claim, config)
   },
   async ({ path, body, trail, tx, prepared }) => ({

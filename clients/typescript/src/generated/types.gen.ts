@@ -55,7 +55,7 @@ export type NotificationChannel = {
     created_at: Time;
     updated_at: Time;
     /**
-     * The secret that this request created; never shown again.
+     * The secret that this request created; never shown again. A named key sees `…` with the last four characters, so let it send a secret of its own.
      */
     generated_signing_secret?: string;
 };
@@ -932,9 +932,105 @@ export type AnalyticsCurrencies = {
 };
 
 /**
+ * A resource and what may be done with it. The resource is the group of an operation; `read` opens its GET operations, `write` all others. `write` does not include `read`.
+ */
+export type Scope = 'alerts:read' | 'alerts:write' | 'analytics:read' | 'analytics:write' | 'audit_log:read' | 'automations:read' | 'automations:write' | 'customers:read' | 'customers:write' | 'entitlements:read' | 'entitlements:write' | 'events:read' | 'events:write' | 'experiments:read' | 'experiments:write' | 'exports:read' | 'exports:write' | 'identities:read' | 'identities:write' | 'integrations:read' | 'integrations:write' | 'ledger:read' | 'offerings:read' | 'offerings:write' | 'products:read' | 'products:write' | 'project_settings:read' | 'project_settings:write' | 'purchases:read' | 'purchases:write' | 'pushes:read' | 'pushes:write' | 'remote_configurations:read' | 'remote_configurations:write' | 'scheduled_reports:read' | 'scheduled_reports:write' | 'screens:read' | 'screens:write' | 'segments:read' | 'segments:write' | 'test_clock:read' | 'test_clock:write' | 'user_properties:read' | 'user_properties:write' | 'users:read' | 'users:write';
+
+/**
+ * Your name for it, such as the program that has it.
+ */
+export type ApiKeyName = string;
+
+export type ApiKeyEnvironment = 'production' | 'sandbox';
+
+export type ApiKeyScopes = Array<Scope>;
+
+export type ApiKeyInput = {
+    name: ApiKeyName;
+    scopes: ApiKeyScopes;
+    /**
+     * That of the key that makes the request, else 400.
+     */
+    environment?: 'production' | 'sandbox';
+    /**
+     * The key works until then, by real time; it must lie in the future. Null or left out, it works until it is revoked.
+     */
+    expires_at?: string | null;
+    /**
+     * IP addresses and networks from which the key works. Left out or empty, it works from everywhere. Behind a proxy the service must be told of it: `TRUST_PROXY`.
+     */
+    allowed_addresses?: Array<string>;
+};
+
+/**
+ * Only a name; no operation reads one key.
+ */
+export type ApiKeyUrl = string;
+
+/**
+ * Networks from which the key works; empty, it works from everywhere.
+ */
+export type ApiKeyAddresses = Array<string>;
+
+/**
+ * From which address it was used then. Time and address are written once a minute at most.
+ */
+export type ApiKeyLastAddress = string | null;
+
+export type ApiKey = {
+    object: 'api_key';
+    id: string;
+    url: ApiKeyUrl;
+    name: ApiKeyName;
+    environment: ApiKeyEnvironment;
+    scopes: ApiKeyScopes;
+    /**
+     * The last four characters of the key, to tell it from others.
+     */
+    last_four: string;
+    expires_at: NullableTime;
+    allowed_addresses: ApiKeyAddresses;
+    created_at: Time;
+    created_by: Actor;
+    last_used_at: NullableTime;
+    last_used_address: ApiKeyLastAddress;
+};
+
+export type CreatedApiKey = {
+    object: 'api_key';
+    id: string;
+    url: ApiKeyUrl;
+    name: ApiKeyName;
+    environment: ApiKeyEnvironment;
+    scopes: ApiKeyScopes;
+    /**
+     * The last four characters of the key, to tell it from others.
+     */
+    last_four: string;
+    expires_at: NullableTime;
+    allowed_addresses: ApiKeyAddresses;
+    created_at: Time;
+    created_by: Actor;
+    last_used_at: NullableTime;
+    last_used_address: ApiKeyLastAddress;
+    /**
+     * The key. It is never shown again. The last six characters are a checksum of the others, so that programs that look for lost keys recognise it.
+     */
+    key: string;
+};
+
+export type ApiKeyList = {
+    object: ListObject;
+    url: '/v4/api-keys';
+    data: Array<ApiKey>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+/**
  * By what the actor came in.
  */
-export type ActorKind = 'secret_key' | 'project_key' | 'mcp' | 'cli' | 'system';
+export type ActorKind = 'secret_key' | 'api_key' | 'project_key' | 'mcp' | 'cli' | 'system';
 
 export type AuditEntry = {
     object: 'audit_entry';
@@ -979,7 +1075,7 @@ export type AuditEntry = {
 export type Actor = {
     kind: ActorKind;
     /**
-     * Last four characters of the key, id of the MCP client, or name of the operator.
+     * Last four characters of the Secret Key or Project Key, id of the named key or of the MCP client, or name of the operator.
      */
     id: string | null;
 };
@@ -2679,7 +2775,7 @@ export type IntegrationConfig = {
     revenue: 'price' | 'proceeds';
     updated_at: NullableTime;
     /**
-     * The secret that this request created; never shown again.
+     * The secret that this request created; never shown again. A named key sees `…` with the last four characters, so let it send a secret of its own.
      */
     generated_signing_secret?: string;
 };
@@ -4022,11 +4118,11 @@ export type Screen = {
         [key: string]: unknown;
     };
     /**
-     * The Project Key.
+     * The Project Key; a named key sees `…` with its last four characters.
      */
     prod_key: string;
     /**
-     * `test_` and the Project Key.
+     * `test_` and the Project Key, likewise.
      */
     sandbox_key: string;
     /**
@@ -4339,6 +4435,8 @@ export type User = {
  */
 export type NotificationChannelKindsWritable = Array<AlertKind> | null;
 
+export type ApiKeyScopesWritable = Array<Scope>;
+
 export type OfferingChangesWritable = {
     /**
      * Replaces the whole list, in this order; [] clears it. An id that names no product is 400 `product_not_in_project`.
@@ -4555,6 +4653,11 @@ export type FiguresFilterSegmentId = Array<string>;
  * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
  */
 export type FiguresFilterExperimentGroupId = Array<string>;
+
+/**
+ * Id of a named key, which is not the key.
+ */
+export type ApiKeyId = IdInPath;
 
 /**
  * Automation id.
@@ -4808,6 +4911,10 @@ export type V4CreateUserErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
     409: Error;
@@ -4868,6 +4975,10 @@ export type V4GetUserErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -4927,6 +5038,10 @@ export type V4ListUserPropertiesErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -4992,6 +5107,10 @@ export type V4SetUserPropertiesErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -5054,6 +5173,10 @@ export type V4CreateIdentityErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -5119,6 +5242,10 @@ export type V4GetIdentityErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -5183,6 +5310,10 @@ export type V4ListEntitlementsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -5237,6 +5368,10 @@ export type V4CreateEntitlementErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
@@ -5297,6 +5432,10 @@ export type V4DeleteEntitlementErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -5362,6 +5501,10 @@ export type V4GetEntitlementErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -5422,6 +5565,10 @@ export type V4UpdateEntitlementErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -5481,6 +5628,10 @@ export type V4ListUserEntitlementsErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -5545,6 +5696,10 @@ export type V4GrantUserEntitlementErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -5618,6 +5773,10 @@ export type V4RevokeUserEntitlementErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -5690,6 +5849,10 @@ export type V4ListProductsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -5744,6 +5907,10 @@ export type V4CreateProductErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
@@ -5804,6 +5971,10 @@ export type V4DeleteProductErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -5869,6 +6040,10 @@ export type V4GetProductErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -5928,6 +6103,10 @@ export type V4UpdateProductErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -6002,6 +6181,10 @@ export type V4ListUserPurchasesErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -6065,6 +6248,10 @@ export type V4CreatePurchaseErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -6138,6 +6325,10 @@ export type V4GetUserPurchaseErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -6201,6 +6392,10 @@ export type V4UpdateUserPurchaseErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -6270,6 +6465,10 @@ export type V4ListOfferingsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -6324,6 +6523,10 @@ export type V4CreateOfferingErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
@@ -6384,6 +6587,10 @@ export type V4DeleteOfferingErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -6449,6 +6656,10 @@ export type V4GetOfferingErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -6508,6 +6719,10 @@ export type V4UpdateOfferingErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -6576,6 +6791,10 @@ export type V4SetMainOfferingErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -6677,6 +6896,10 @@ export type V4ListCustomersErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -6745,6 +6968,10 @@ export type V4GetCustomerMetricsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -6800,6 +7027,10 @@ export type V4DeleteCustomerErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -6861,6 +7092,10 @@ export type V4GetCustomerErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -6920,6 +7155,10 @@ export type V4ListCustomerPermissionsErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -6984,6 +7223,10 @@ export type V4GrantCustomerPermissionErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -7057,6 +7300,10 @@ export type V4RevokeCustomerPermissionErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -7124,6 +7371,10 @@ export type V4SetCustomerPropertiesErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -7193,6 +7444,10 @@ export type V4ListRemoteConfigurationsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -7247,6 +7502,10 @@ export type V4CreateRemoteConfigurationErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
@@ -7307,6 +7566,10 @@ export type V4DeleteRemoteConfigurationErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -7372,6 +7635,10 @@ export type V4GetRemoteConfigurationErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -7431,6 +7698,10 @@ export type V4UpdateRemoteConfigurationErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -7496,6 +7767,10 @@ export type V4ChangeRemoteConfigurationStatusErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -7560,6 +7835,10 @@ export type V4GetRemoteConfigurationPayloadErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -7619,6 +7898,10 @@ export type V4ReplaceRemoteConfigurationPayloadErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -7684,6 +7967,10 @@ export type V4GetRemoteConfigurationPayloadMappingErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -7747,6 +8034,10 @@ export type V4SetRemoteConfigurationPayloadMappingErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -7816,6 +8107,10 @@ export type V4DetachUserFromRemoteConfigurationErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -7884,6 +8179,10 @@ export type V4AttachUserToRemoteConfigurationErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -7947,6 +8246,10 @@ export type V4EvaluateUserRemoteConfigurationsErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -8012,6 +8315,10 @@ export type V4ListSegmentsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -8067,6 +8374,10 @@ export type V4CreateSegmentErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
     409: Error;
@@ -8121,6 +8432,10 @@ export type V4ListSystemSegmentsErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
@@ -8245,6 +8560,10 @@ export type V4GetSegmentErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -8459,6 +8778,10 @@ export type V4GetAnalyticsChartErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -8608,6 +8931,10 @@ export type V4GetAnalyticsCardErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -8672,6 +8999,10 @@ export type V4ListExperimentsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -8726,6 +9057,10 @@ export type V4CreateExperimentErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
@@ -8803,6 +9138,10 @@ export type V4GetExperimentsSummaryErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -8858,6 +9197,10 @@ export type V4DeleteExperimentErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -8923,6 +9266,10 @@ export type V4GetExperimentErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -8982,6 +9329,10 @@ export type V4UpdateExperimentErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -9051,6 +9402,10 @@ export type V4ChangeExperimentStatusErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -9115,6 +9470,10 @@ export type V4ListExperimentGroupsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -9178,6 +9537,10 @@ export type V4CreateExperimentGroupErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -9247,6 +9610,10 @@ export type V4DeleteExperimentGroupErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -9315,6 +9682,10 @@ export type V4UpdateExperimentGroupErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -9382,6 +9753,10 @@ export type V4DetachUserFromExperimentErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -9455,6 +9830,10 @@ export type V4AttachUserToExperimentErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -9523,6 +9902,10 @@ export type V4ListScreensErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -9577,6 +9960,10 @@ export type V4CreateScreenErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
@@ -9658,6 +10045,10 @@ export type V4GetScreensAnalyticsOverviewErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -9713,6 +10104,10 @@ export type V4DeleteScreenErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -9783,6 +10178,10 @@ export type V4GetScreenErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -9842,6 +10241,10 @@ export type V4UpdateScreenErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -9906,6 +10309,10 @@ export type V4CopyScreenErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -9974,6 +10381,10 @@ export type V4PublishScreenErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -10064,6 +10475,10 @@ export type V4GetScreenAnalyticsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -10128,6 +10543,10 @@ export type V4GetAnalyticsChartMetaErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -10302,6 +10721,10 @@ export type V4ListAnalyticsChartFactsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -10463,6 +10886,10 @@ export type V4ExplainAnalyticsChartErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -10522,6 +10949,10 @@ export type V4ListAnalyticsCurrenciesErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
@@ -10590,6 +11021,10 @@ export type V4GetAnalyticsInsightsErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
@@ -10723,6 +11158,10 @@ export type V4GetAnalyticsCohortsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -10778,6 +11217,10 @@ export type V4GetAnalyticsCohortsMetaErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
@@ -10903,6 +11346,10 @@ export type V4GetAnalyticsLtvErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -10958,6 +11405,10 @@ export type V4GetAnalyticsLtvMetaErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
@@ -11083,6 +11534,10 @@ export type V4GetAnalyticsLtvTrialConversionErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -11143,6 +11598,10 @@ export type V4ListAnalyticsViewsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -11197,6 +11656,10 @@ export type V4CreateAnalyticsViewErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
@@ -11258,6 +11721,10 @@ export type V4DeleteAnalyticsViewErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -11318,6 +11785,10 @@ export type V4GetAnalyticsViewErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -11377,6 +11848,10 @@ export type V4UpdateAnalyticsViewErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -11450,6 +11925,10 @@ export type V4ListAnalyticsAnnotationsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -11504,6 +11983,10 @@ export type V4CreateAnalyticsAnnotationErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
@@ -11637,6 +12120,10 @@ export type V4ListEventsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -11687,6 +12174,10 @@ export type V4CreateEventsErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
@@ -11743,6 +12234,10 @@ export type V4GetEventErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -11875,6 +12370,10 @@ export type V4ListExportsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -11930,6 +12429,10 @@ export type V4GetExportErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -11995,6 +12498,10 @@ export type V4ListScheduledReportsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -12049,6 +12556,10 @@ export type V4CreateScheduledReportErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -12113,6 +12624,10 @@ export type V4ListScheduledReportDestinationsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -12168,6 +12683,10 @@ export type V4DeleteScheduledReportErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -12229,6 +12748,10 @@ export type V4GetScheduledReportErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -12288,6 +12811,10 @@ export type V4UpdateScheduledReportErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -12356,6 +12883,10 @@ export type V4SendTestScheduledReportErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -12438,6 +12969,10 @@ export type V4ListScheduledReportRunsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -12502,6 +13037,10 @@ export type V4ResendScheduledReportRunErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -12561,6 +13100,10 @@ export type V4ListIntegrationsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -12615,6 +13158,10 @@ export type V4CreateIntegrationErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
@@ -12675,6 +13222,10 @@ export type V4GetIntegrationsMetaErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -12734,6 +13285,10 @@ export type V4UpdateIntegrationStatusErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -12803,6 +13358,10 @@ export type V4DeleteIntegrationErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -12867,6 +13426,10 @@ export type V4GetIntegrationConfigErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -12926,6 +13489,10 @@ export type V4UpdateIntegrationConfigErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -12998,6 +13565,10 @@ export type V4TestIntegrationErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -13100,6 +13671,10 @@ export type V4ListIntegrationDeliveriesErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -13163,6 +13738,10 @@ export type V4ReplayIntegrationDeliveriesErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -13236,6 +13815,10 @@ export type V4ListAutomationsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -13290,6 +13873,10 @@ export type V4CreateAutomationErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -13355,6 +13942,10 @@ export type V4DeleteAutomationErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -13415,6 +14006,10 @@ export type V4GetAutomationErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -13474,6 +14069,10 @@ export type V4UpdateAutomationErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -13538,6 +14137,10 @@ export type V4UpdateAutomationStatusErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -13606,6 +14209,10 @@ export type V4BacktestAutomationErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -13696,6 +14303,10 @@ export type V4ListAutomationRunsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -13755,6 +14366,10 @@ export type V4GetAutomationRunErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -13819,6 +14434,10 @@ export type V4CancelAutomationRunErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -13888,6 +14507,10 @@ export type V4ReplayAutomationRunErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -13956,6 +14579,10 @@ export type V4ListPushesErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -14010,6 +14637,10 @@ export type V4CreatePushErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -14075,6 +14706,10 @@ export type V4DeletePushErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -14139,6 +14774,10 @@ export type V4GetPushErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -14198,6 +14837,10 @@ export type V4UpdatePushErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -14536,6 +15179,193 @@ export type V4UpdateStoreConfigResponses = {
 
 export type V4UpdateStoreConfigResponse = V4UpdateStoreConfigResponses[keyof V4UpdateStoreConfigResponses];
 
+export type V4ListApiKeysData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/api-keys';
+};
+
+export type V4ListApiKeysErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListApiKeysError = V4ListApiKeysErrors[keyof V4ListApiKeysErrors];
+
+export type V4ListApiKeysResponses = {
+    /**
+     * One page of named keys.
+     */
+    200: ApiKeyList;
+};
+
+export type V4ListApiKeysResponse = V4ListApiKeysResponses[keyof V4ListApiKeysResponses];
+
+export type V4CreateApiKeyData = {
+    body: ApiKeyInput;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/api-keys';
+};
+
+export type V4CreateApiKeyErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateApiKeyError = V4CreateApiKeyErrors[keyof V4CreateApiKeyErrors];
+
+export type V4CreateApiKeyResponses = {
+    /**
+     * The new key, in clear.
+     */
+    201: CreatedApiKey;
+};
+
+export type V4CreateApiKeyResponse = V4CreateApiKeyResponses[keyof V4CreateApiKeyResponses];
+
+export type V4RevokeApiKeyData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of a named key, which is not the key.
+         */
+        key_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/api-keys/{key_id}';
+};
+
+export type V4RevokeApiKeyErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4RevokeApiKeyError = V4RevokeApiKeyErrors[keyof V4RevokeApiKeyErrors];
+
+export type V4RevokeApiKeyResponses = {
+    /**
+     * The key is revoked.
+     */
+    204: void;
+};
+
+export type V4RevokeApiKeyResponse = V4RevokeApiKeyResponses[keyof V4RevokeApiKeyResponses];
+
 export type V4GetLedgerData = {
     body?: never;
     headers?: {
@@ -14571,6 +15401,10 @@ export type V4GetLedgerErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
@@ -14640,6 +15474,10 @@ export type V4ListAlertsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -14700,6 +15538,10 @@ export type V4ListNotificationChannelsErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */
     429: Error;
@@ -14750,6 +15592,10 @@ export type V4CreateNotificationChannelErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
      */
@@ -14810,6 +15656,10 @@ export type V4DeleteNotificationChannelErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -14875,6 +15725,10 @@ export type V4GetNotificationChannelErrors = {
      */
     401: Error;
     /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
      * An id that names nothing in this environment.
      */
     404: Error;
@@ -14934,6 +15788,10 @@ export type V4UpdateNotificationChannelErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -15002,6 +15860,10 @@ export type V4TestNotificationChannelErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * An id that names nothing in this environment.
      */
@@ -15279,6 +16141,10 @@ export type V4ListAuditLogErrors = {
      * No token, or one that opens nothing here.
      */
     401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
     /**
      * The bucket of the key is empty, or a limit of this operation is reached.
      */

@@ -1,0 +1,65 @@
+import { audit } from '../../../domain/kernel/audit/record.ts'
+import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
+import { invalidField } from '../../../domain/kernel/refusal.ts'
+import { createNamedKey, listNamedKeys, type NamedKey, revokeNamedKey } from '../../../domain/projects/named-keys.ts'
+import { assertNotReplaced, lockProject } from '../../../domain/projects/principal.ts'
+import type { AnswerBody } from '../../../schemas/operation-types.ts'
+import { inTransaction, NO_STORE, onPool } from '../../operation.ts'
+import { cursorPage, restartedHeader } from '../../pagination.ts'
+
+type Shown = AnswerBody<'v4ListApiKeys'>['data'][number]
+
+const apiKey = (row: NamedKey, environment: EnvironmentKind): Shown => ({
+  object: 'api_key',
+  id: row.id,
+  url: `/v4/api-keys/${row.id}`,
+  name: row.name,
+  environment,
+  scopes: row.scopes as Shown['scopes'],
+  last_four: row.last_four,
+  expires_at: row.expires_at,
+  allowed_addresses: row.allowed_addresses,
+  created_at: row.created_at,
+  created_by: { kind: row.created_by_kind, id: row.created_by },
+  last_used_at: row.last_used_at,
+  last_used_address: row.last_used_address,
+})
+
+export const v4ListApiKeys = onPool('v4ListApiKeys', async ({ query, environment, environmentKind, principal, db }) => {
+  const { limit, starting_after: after } = query
+  const { rows, restarted } = await listNamedKeys(db, environment, limit, after)
+  await assertNotReplaced(db, principal)
+  const body = cursorPage({ url: '/v4/api-keys', rows, limit, item: row => apiKey(row, environmentKind) })
+  return { body, headers: restartedHeader(restarted) }
+})
+
+export const v4CreateApiKey = inTransaction(
+  'v4CreateApiKey',
+  async ({ body, project, environment, environmentKind, principal, trail, tx }) => {
+    if (body.environment !== undefined && body.environment !== environmentKind)
+      throw invalidField('environment', `must be ${environmentKind}, that of the key that makes the request`)
+    const expiresAt = body.expires_at ?? null
+    // Real time, as for the key.
+    if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) throw invalidField('expires_at', 'must lie in the future')
+    await lockProject(tx, project)
+    await assertNotReplaced(tx, principal)
+    const maker = principal.kind === 'named' ? principal.keyId : undefined
+    const wanted = { name: body.name, scopes: body.scopes, expiresAt, allowedAddresses: body.allowed_addresses ?? [] }
+    const { key, row } = await createNamedKey(tx, { environment, kind: environmentKind, by: trail.actor, maker }, wanted)
+    const made = apiKey(row, environmentKind)
+    await audit(tx, trail, { resource: 'api_key', id: row.id, after: made })
+    return { body: { ...made, key } }
+  },
+  NO_STORE,
+)
+
+export const v4RevokeApiKey = inTransaction(
+  'v4RevokeApiKey',
+  async ({ path, project, environment, environmentKind, principal, trail, tx }) => {
+    await lockProject(tx, project)
+    await assertNotReplaced(tx, principal)
+    const row = await revokeNamedKey(tx, environment, path.key_id)
+    await audit(tx, trail, { resource: 'api_key', id: row.id, before: apiKey(row, environmentKind) })
+    return { body: undefined }
+  },
+)
