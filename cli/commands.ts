@@ -4,6 +4,7 @@ import { completionAction } from './completion/command.ts'
 import type { GroupDefinition } from './definition.ts'
 import { helpAction } from './help.ts'
 import { importAction } from './import/command.ts'
+import { keyGroup } from './key.ts'
 import { PROGRAM } from './program.ts'
 import { projectGroup } from './project.ts'
 import { ratesAction } from './rates/command.ts'
@@ -20,6 +21,7 @@ export const root: GroupDefinition = {
   summary: 'The commands use the configuration of the service: DATABASE_URL with APP_SECRET, or DATA_DIR.',
   commands: [
     projectGroup,
+    keyGroup,
     importAction,
     ratesAction,
     analyticsGroup,

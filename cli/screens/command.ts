@@ -2,10 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { readConfig } from '../../app/config.ts'
 import { type ImportOutcome, importScreen } from '../../domain/growth/screens/import.ts'
 import { audit } from '../../domain/kernel/audit/record.ts'
-import { listEnvironments } from '../../domain/projects/environments.ts'
-import { listProjects } from '../../domain/projects/settings.ts'
-import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
+import { type EnvironmentOptions, environmentNamed, ONE_PROJECT } from '../chosen-environment.ts'
 import { actorOf, type CommandContext } from '../command.ts'
 import { withDatabase } from '../database.ts'
 import { action, type GroupDefinition } from '../definition.ts'
@@ -14,23 +12,11 @@ import { commandOf } from '../program.ts'
 import { printable } from '../table.ts'
 import { screensIn } from './file.ts'
 
-type Given = { project: string | undefined; sandbox: boolean }
-
 /** At most this many faults are listed. */
 const SHOWN = 100
 
-async function projectOf(pool: Pool, given: string | undefined): Promise<number> {
-  if (given !== undefined) {
-    if (!/^\d{1,9}$/.test(given)) throw new UsageError('--project must be the number of a project')
-    return Number(given)
-  }
-  const projects = await listProjects(pool)
-  if (projects.length === 1) return projects[0]!.id
-  throw new UsageError('there is not just one project: name it with --project')
-}
-
 /** Stores all screens of a file, or none. */
-async function importFile(path: string, given: Given, { env, out, note }: CommandContext): Promise<number> {
+async function importFile(path: string, given: EnvironmentOptions, { env, out, note }: CommandContext): Promise<number> {
   const text = await readFile(path, 'utf8').catch(error => {
     throw new CliError(`${path}: ${(error as Error).message}`)
   })
@@ -41,10 +27,7 @@ async function importFile(path: string, given: Given, { env, out, note }: Comman
     return 2
   }
   return withDatabase(readConfig(env), async pool => {
-    const project = await projectOf(pool, given.project)
-    const kind = given.sandbox ? 'sandbox' : 'production'
-    const environment = (await listEnvironments(pool, project)).find(one => one.kind === kind)?.id
-    if (environment === undefined) throw new CliError(`project ${project} not found`)
+    const { project, environment } = await environmentNamed(pool, given)
     const trail = { project, environment, actor: actorOf(env), operation: 'screens import', requestId: null }
     const outcomes = await transaction(pool, async tx => {
       const all: ImportOutcome[] = []
@@ -67,7 +50,7 @@ const importScreens = action({
   summary: 'store the screens of a file, all or none; those with a known id get its fields',
   arguments: [{ name: 'FILE.json', says: 'a screen as the API shows it, an array of screens, or a list as the API answers it' }],
   options: {
-    project: { value: 'PROJECT', says: 'the number of a project; needed if there is more than one' },
+    ...ONE_PROJECT,
     sandbox: { says: 'into the sandbox of the project' },
   },
   exits: '0 done, 1 failed, 2 the file has faults and no screen is stored',

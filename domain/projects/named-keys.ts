@@ -81,6 +81,19 @@ const LISTED = { table: 'api_keys', columns: COLUMNS, order: 'newest' as const, 
 export const listNamedKeys = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<NamedKey>> =>
   pageOf(db, LISTED, environment, { limit, after })
 
+type InstalledKey = NamedKey & { environment: Environment; environment_kind: EnvironmentKind; project: number }
+
+/** Of a project, of one key, or of the whole installation (null), oldest first. For the operator only: no key gives access to this list. */
+export async function installedKeys(db: Db, { project, id }: { project: number | null; id: string | null }): Promise<InstalledKey[]> {
+  const { rows } = await db.query<InstalledKey>(
+    `select k.*, e.kind as environment_kind, e.project
+     from (select environment, ${COLUMNS} from api_keys where revoked_at is null and ($2::text is null or id = $2)) k
+     join environments e on e.id = k.environment where $1::int is null or e.project = $1 order by k.created_at, k.id`,
+    [project, id],
+  )
+  return rows
+}
+
 export type NewNamedKey = {
   name: string
   scopes: readonly string[]
