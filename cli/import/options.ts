@@ -48,7 +48,7 @@ export const IMPORT_OPTIONS = {
   'no-trigger': { says: 'the default' },
 } as const
 
-const KEY = /^(test_)?sk_[A-Za-z0-9_-]+$/
+const KEY = /^((test_)?sk_[A-Za-z0-9_-]+|pnk_(live|test)_[A-Za-z0-9]+)$/
 
 function whole(name: string, given: string, max: number): number {
   const value = /^\d+$/.test(given) ? Number(given) : 0
@@ -88,7 +88,7 @@ export async function importOptions(
   const path = oneFile(args[0], values.map)
   const key = values.key ?? env.PERENNIAL_KEY
   if (!key) throw new UsageError('PERENNIAL_KEY is missing: set it to a Secret Key of the project, or PERENNIAL_KEY_FILE to a file with it')
-  if (!KEY.test(key)) throw new UsageError('PERENNIAL_KEY must be a Secret Key: sk_…, or test_sk_… for the sandbox')
+  if (!KEY.test(key)) throw new UsageError('PERENNIAL_KEY must be a Secret Key (sk_…, or test_sk_… for the sandbox) or a named key (pnk_…)')
   if (values.trigger && values['no-trigger']) throw new UsageError('--trigger and --no-trigger exclude each other')
   if (values.url !== undefined && !(/^https?:/.test(values.url) && URL.canParse(values.url)))
     throw new UsageError('--url must be an address that begins with http:// or https://')

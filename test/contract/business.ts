@@ -68,6 +68,7 @@ const RULES: Record<string, string> = {
   v4CreateScheduledReport: REPORT,
   v4UpdateScheduledReport: REPORT,
   v4ResendScheduledReportRun: 'destination_ids',
+  v4CreateApiKey: 'environment|expires_at',
   v4UpdateProjectSettings: 'proxy_url|rtdn_proxy_url',
   v4UpdateIntegrationConfig: 'settings\\..*|events|event_mapping\\..*',
   v4TestIntegration: 'event',

@@ -89,6 +89,9 @@ const FIXED_NAMES = new Set(['platform', 'chart_code', 'card_code'])
 /** The path parameters that name a resource of the environment. */
 export const resourceParameters = (operation: Described): string[] => pathParameters(operation).filter(name => !FIXED_NAMES.has(name))
 
+/** Operations on the project itself: both of its keys have the same result, and no resource belongs to an environment. */
+export const isOfProject = ({ path }: Described): boolean => path.startsWith('/v4/project-settings')
+
 /** The documented example of the body. */
 export const exampleOf = ({ id, body }: Described): Record<string, unknown> => {
   const example = body && whole(body).example

@@ -51,7 +51,7 @@ export const namesSomething = (value: unknown, name = ''): boolean => {
 /** The name of a field in REFERENCES: with its parent where its own name is ambiguous. */
 const nameOf = (key: string, value: object, parent: string) => {
   if (parent === 'destinations' && key === 'id') return 'destinations.id'
-  return key === 'environment' && 'report_name' in value ? 'report.environment' : key
+  return key === 'environment' && ('report_name' in value || 'scopes' in value) ? 'report.environment' : key
 }
 
 /** Fields whose value must be unique. */

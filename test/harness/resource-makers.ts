@@ -67,6 +67,8 @@ async function offering(context: MakerContext): Promise<string> {
   return create(context, '/v4/offerings', { id: unique('offer'), product_ids: [await product(context, {})] })
 }
 
+const namedKey = (context: MakerContext) => create(context, '/v4/api-keys', { name: unique('key'), scopes: ['events:read'] })
+
 /** A paused integration that pushes may name. */
 export const messenger: Make = context =>
   create(context, '/v4/integrations', { title: unique('messenger'), integration: 'onesignal', target_platform: 'iOS' })
@@ -146,6 +148,7 @@ export const resourceMakers: Record<string, Make> = {
   experiment_id: experiment,
   group_id: (context, { experiment_id }) => group(context, experiment_id!, false),
   integration_id: integration,
+  key_id: namedKey,
   report_id: report,
   push_id: context => create(context, '/v4/pushes', { name: unique('push'), body: 'Hello' }),
   automation_id: automation,

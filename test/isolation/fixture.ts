@@ -22,9 +22,6 @@ export type Home = {
 
 const isInSandbox = (operation: Described) => SANDBOX_ONLY.includes(operation.id)
 
-/** Operations on the project itself: both of its keys have the same result, and no resource belongs to an environment. */
-export const isOfProject = ({ tag }: Described) => tag === 'Project Settings'
-
 async function snapshotOf(api: TestApi, keys: TestProjectKeys, home: OperationRequests, environment: number): Promise<Home> {
   // Figures fold marks before they read: no later change of the rows may come from that.
   expect(await drainMarks(api.pool, environment, 10_000)).toBe(true)

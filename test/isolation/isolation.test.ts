@@ -2,9 +2,9 @@
 // another project's key and with the sandbox key of the same project.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Described, exampleOf, pathParameters, resourceParameters } from '../harness/described.ts'
+import { type Described, exampleOf, isOfProject, pathParameters, resourceParameters } from '../harness/described.ts'
 import { namesSomething } from '../harness/operation-requests.ts'
-import { cases, expectUntouched, guestOf, homeOf, isForbidden, isOfProject, leaks } from './fixture.ts'
+import { cases, expectUntouched, guestOf, homeOf, isForbidden, leaks } from './fixture.ts'
 
 /** Operations that refuse the body before they read the path, when both refer to the home. */
 const REFUSES_BODY_FIRST: Record<string, [number, string]> = { v4CreatePurchase: [400, 'product_not_in_project'] }

@@ -1,8 +1,8 @@
 // Lists and figures contain nothing of another environment, even when the query names one of its ids.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Described, resourceParameters, type Schema, whole } from '../harness/described.ts'
-import { cases, expectUntouched, fullHome, guestOf, isForbidden, isOfProject, leaks } from './fixture.ts'
+import { type Described, isOfProject, resourceParameters, type Schema, whole } from '../harness/described.ts'
+import { cases, expectUntouched, fullHome, guestOf, isForbidden, leaks } from './fixture.ts'
 
 let api: TestApi
 let home: Awaited<ReturnType<typeof fullHome>>

@@ -1,13 +1,12 @@
 // Every change leaves exactly one entry in the audit log.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Described, operations } from '../harness/described.ts'
+import { isOfProject, operations } from '../harness/described.ts'
 import { projectFor } from '../harness/operation-project.ts'
 import { unique } from '../harness/resource-makers.ts'
 
 /** Operations without entries: facts and decisions that are stored as such, by the thousand, and operations that change nothing. */
 const UNRECORDED = ['v4BacktestAutomation', 'v4CreateEvents', 'v4EvaluateUserRemoteConfigurations']
-const isOfProject = ({ tag }: Described) => tag === 'Project Settings'
 
 let api: TestApi
 beforeAll(async () => {
