@@ -85,7 +85,10 @@ const parsed = (text: string): unknown => {
 
 function decided({ status, body }: ServiceAnswer, url: string): ServiceAnswer {
   if (body !== undefined && (status === 200 || status === 400)) return { status, body }
-  if (status === 401) throw new CliError(`${url} does not know this key (401): PERENNIAL_KEY must be the Secret Key of a project there, or a named key that works from here`)
+  if (status === 401)
+    throw new CliError(
+      `${url} does not know this key (401): PERENNIAL_KEY must be the Secret Key of a project there, or a named key that works from here`,
+    )
   if (status === 403) throw new CliError(`this key may not post events (403): ${messageOf(body)}`)
   throw new CliError(`${url} does not answer like Perennial (${status}): is it the address of the service?`)
 }

@@ -7,6 +7,7 @@ import { details } from '../../schemas/details.ts'
 import { formats } from '../../schemas/formats.ts'
 import { bundle } from '../../schemas/generate/bundle.ts'
 import { type Document, follow, methods, type OperationObject, type Parameter, type Schema } from '../../schemas/generate/schema.ts'
+import { withScopes } from '../../schemas/generate/scopes.ts'
 
 type Response = { headers: Record<string, unknown>; content?: { 'application/json': { schema: Schema } } }
 
@@ -157,7 +158,7 @@ test('every component is used', () => {
 
 test('the served document is OpenAPI 3.0.3, version 4.0', () => {
   const served = JSON.parse(readFileSync(join(folder, 'generated/openapi.json'), 'utf8'))
-  expect(served).toEqual(JSON.parse(JSON.stringify(document)))
+  expect(served).toEqual(JSON.parse(JSON.stringify(withScopes(document))))
   expect(served.openapi).toBe('3.0.3')
   expect(served.info.version).toBe('4.0')
 })
