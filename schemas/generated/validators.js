@@ -69227,7 +69227,6 @@ var schema730 = { "type": "string", "enum": ["production", "sandbox"], "$id": "a
 var schema739 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
 var pattern279 = new RegExp("^/v4/api-keys/.+$", "u");
 var schema732 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
-var func0 = require_equal().default;
 function validate432(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -69273,31 +69272,12 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    let i1 = data.length;
-    let j0;
-    if (i1 > 1) {
-      outer0:
-        for (; i1--; ) {
-          for (j0 = i1; j0--; ) {
-            if (func0(data[i1], data[j0])) {
-              const err4 = { instancePath, schemaPath: "#/uniqueItems", keyword: "uniqueItems", params: { i: i1, j: j0 } };
-              if (vErrors === null) {
-                vErrors = [err4];
-              } else {
-                vErrors.push(err4);
-              }
-              errors++;
-              break outer0;
-            }
-          }
-        }
-    }
   } else {
-    const err5 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "array" } };
+    const err4 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "array" } };
     if (vErrors === null) {
-      vErrors = [err5];
+      vErrors = [err4];
     } else {
-      vErrors.push(err5);
+      vErrors.push(err4);
     }
     errors++;
   }
@@ -70486,41 +70466,31 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       }
-      let i1 = data.length;
-      let j0;
-      if (i1 > 1) {
-        outer0:
-          for (; i1--; ) {
-            for (j0 = i1; j0--; ) {
-              if (func0(data[i1], data[j0])) {
-                const err3 = { instancePath, schemaPath: "#/then/uniqueItems", keyword: "uniqueItems", params: { i: i1, j: j0 } };
-                if (vErrors === null) {
-                  vErrors = [err3];
-                } else {
-                  vErrors.push(err3);
-                }
-                errors++;
-                break outer0;
-              }
-            }
-          }
-      }
     }
     var _valid0 = _errs3 === errors;
     valid0 = _valid0;
   }
   if (!valid0) {
-    const err4 = { instancePath, schemaPath: "#/if", keyword: "if", params: { failingKeyword: "then" } };
+    const err3 = { instancePath, schemaPath: "#/if", keyword: "if", params: { failingKeyword: "then" } };
     if (vErrors === null) {
-      vErrors = [err4];
+      vErrors = [err3];
     } else {
-      vErrors.push(err4);
+      vErrors.push(err3);
     }
     errors++;
   }
   if (Array.isArray(data)) {
     if (data.length > 100) {
-      const err5 = { instancePath, schemaPath: "#/maxItems", keyword: "maxItems", params: { limit: 100 } };
+      const err4 = { instancePath, schemaPath: "#/maxItems", keyword: "maxItems", params: { limit: 100 } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.length < 1) {
+      const err5 = { instancePath, schemaPath: "#/minItems", keyword: "minItems", params: { limit: 1 } };
       if (vErrors === null) {
         vErrors = [err5];
       } else {
@@ -70528,21 +70498,12 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.length < 1) {
-      const err6 = { instancePath, schemaPath: "#/minItems", keyword: "minItems", params: { limit: 1 } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
   } else {
-    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "array" } };
+    const err6 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "array" } };
     if (vErrors === null) {
-      vErrors = [err7];
+      vErrors = [err6];
     } else {
-      vErrors.push(err7);
+      vErrors.push(err6);
     }
     errors++;
   }
@@ -72985,6 +72946,7 @@ var schema785 = { "type": "object", "required": ["object", "id", "url", "title",
 var schema786 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
 var pattern301 = new RegExp("^/v4/notification-channels/.+$", "u");
 var schema787 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
+var func0 = require_equal().default;
 function validate458(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;

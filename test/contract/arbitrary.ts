@@ -92,6 +92,12 @@ function matching(pattern: string): fc.Arbitrary<string> {
 
 function text(schema: Schema): fc.Arbitrary<string> {
   if (schema.format === 'date-time') return times
+  if (schema.format === 'network')
+    return fc.oneof(
+      fc.ipV4(),
+      fc.ipV4().map(address => `${address}/24`),
+      fc.constant('2001:db8::/32'),
+    )
   const { min, max } = bounds(schema.minLength, schema.maxLength, 40)
   const points = (value: string) => [...value].length
   if (typeof schema.pattern === 'string') return matching(schema.pattern).filter(value => points(value) >= min && points(value) <= max)

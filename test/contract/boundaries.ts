@@ -26,6 +26,11 @@ function texts(schema: Schema): Case[] {
     const bad = ['', '2026-02-30T00:00:00Z', '2026-03-01', '1969-12-31T23:59:59Z', '2026-03-01T24:00:00Z', '+10000-01-01T00:00:00Z']
     return [...wrong, ...bad.map(text => [text, false] as Case), ['1970-01-01T00:00:00Z', true], ['9999-12-31T23:59:59.9Z', true]]
   }
+  if (schema.format === 'network') {
+    const bad = ['', '10.0.0', '10.0.0.0/33', '10.0.0.0/024', '10.0.0.0/8/8', '::/129', '::ffff:10.0.0.1', 'fe80::1%eth0', 'localhost']
+    const good = ['10.0.0.0', '10.0.0.0/32', '0.0.0.0/0', '::', '::/0', '2001:DB8::1/128']
+    return [...wrong, ...bad.map(text => [text, false] as Case), ...good.map(text => [text, true] as Case)]
+  }
   const { minLength = 0, maxLength = 2000 } = schema as { minLength?: number; maxLength?: number }
   const lengths: Case[] = [
     [ofLength(minLength, schema), true],
@@ -89,6 +94,7 @@ function maps(schema: Schema, present: unknown): Case[] {
 function least(given: Schema): unknown {
   const schema = whole(given)
   if (schema.enum) return schema.enum[0]
+  if (schema.format === 'network') return '203.0.113.0/24'
   if (schema.type === 'string')
     return schema.format === 'date-time' ? '2026-03-01T09:00:00Z' : ofLength(Math.max(1, Number(schema.minLength ?? 1)), schema)
   if (schema.type !== 'object') return schema.type === 'array' ? [] : (schema.minimum ?? 0)

@@ -6,7 +6,7 @@ import * as generated from './generated/sdk.gen.ts'
 export type Settings = {
   /** Address of the service, like its `PUBLIC_URL`: `https://perennial.example.org`. */
   url: string
-  /** Secret Key, `sk_…`, or `test_sk_…` for the sandbox. */
+  /** Secret Key, `sk_…`, or `test_sk_…` for the sandbox; or a named key, `pnk_…`. */
   key: string
   /** Replaces the global `fetch`, for proxies, logs or tests. */
   fetch?: ((request: Request) => Promise<Response>) | undefined
