@@ -14,7 +14,8 @@ export const sandboxStates =
     return { headers, isResetting }
   }
 
-const OPEN = new Set(['v4GetTestClock', 'v4ResetTestClock'])
+// A key that was stolen is found and revoked also then.
+const OPEN = new Set(['v4GetTestClock', 'v4ResetTestClock', 'v4ListApiKeys', 'v4RevokeApiKey'])
 
 /** Whether an operation of v4 answers while the sandbox is being emptied. */
 export const isOpenDuringReset = (operation: string | undefined): boolean => operation !== undefined && OPEN.has(operation)

@@ -29,7 +29,7 @@ async function importRows(input: CommandInput<typeof IMPORT_OPTIONS>, context: C
   return importFile(options, target, config.dataDir, context)
 }
 
-const DETAILS = `PERENNIAL_KEY is a Secret Key of the project (test_sk_… for its sandbox); or PERENNIAL_KEY_FILE, the file with it.
+const DETAILS = `PERENNIAL_KEY is a Secret Key of the project (test_sk_… for its sandbox) or a named key with the scope events:write;\nor PERENNIAL_KEY_FILE, the file with it.
 
 Fields are those of an item of POST /v4/events; a dot leads into an object: device.model, transaction.transaction_id, properties.x.
 event_id, event_name and happened_at are required. History moves the begin of its customer back; created_at says when that was before the first event.

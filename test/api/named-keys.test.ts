@@ -430,11 +430,15 @@ test('a Secret Key that was replaced neither lists, creates nor revokes keys', a
   expect([(await events(named)).status, (await list(secret_key)).data.length]).toEqual([200, 2])
 })
 
-test('the reset of a sandbox keeps its keys', async () => {
+test('the reset of a sandbox keeps its keys, and they are listed and revoked meanwhile', async () => {
   const project = await api.newProject()
-  const { key } = await namedKey(api, project, ['test_clock:read', 'test_clock:write'], { sandbox: true })
+  const { key, id } = await namedKey(api, project, ['test_clock:read', 'test_clock:write'], { sandbox: true })
   expect((await api.call('POST', '/v4/test-clock/reset', { key, body: {} })).status).toBeLessThan(300)
-  expect((await api.call('GET', '/v4/test-clock', { key })).status).toBe(200)
+  // No worker ends the reset.
+  expect((await api.call('GET', '/v4/test-clock', { key })).body.resetting).toBe(true)
+  expect((await create(project.sandbox, {})).status).toBe(409)
+  expect([(await list(project.sandbox)).data.length, (await revoke(project.sandbox, id)).status]).toEqual([1, 204])
+  expect((await api.call('GET', '/v4/test-clock', { key })).status).toBe(401)
 })
 
 test('the log has the ids of keys, and no key', async () => {

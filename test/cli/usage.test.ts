@@ -54,6 +54,7 @@ test.each([
   [importCsv, ['a.csv', '--key', 'sk_1'], /--map is missing/],
   [importCsv, ['a.csv', '--map', 'a=b'], /PERENNIAL_KEY is missing/],
   [importCsv, ['a.csv', '--map', 'a=b', '--key', 'pk 1'], /PERENNIAL_KEY must be a Secret Key/],
+  [importCsv, ['none.csv', '--map', 'a=b', '--key', 'pnk_live_0Vb3'], /none\.csv cannot be read/],
   [importCsv, ['a.csv', '--map', 'a=b', '--key', 'sk_1', '--batch', '1001'], /--batch must be a whole number from 1 to 1000/],
   [importCsv, ['a.csv', '--map', 'a=b', '--key', 'sk_1', '--url', 'localhost'], /--url must be an address/],
   [importCsv, ['none.csv', '--map', 'a=b', '--key', 'sk_1'], /none\.csv cannot be read/],
