@@ -18,3 +18,18 @@ export function exactDecimal(value: bigint, places: number): string {
   const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '')
   return value < 0n ? `-${text}` : text
 }
+
+/** The exact sum of decimal texts. */
+export function sumOf(texts: readonly string[]): string {
+  const places = texts.reduce((most, text) => Math.max(most, placesOf(text)), 0)
+  return exactDecimal(
+    texts.reduce((sum, text) => sum + scaled(text, places), 0n),
+    places,
+  )
+}
+
+/** The exact product of two decimal texts. */
+export function productOf(a: string, b: string): string {
+  const [placesOfA, placesOfB] = [placesOf(a), placesOf(b)]
+  return exactDecimal(scaled(a, placesOfA) * scaled(b, placesOfB), placesOfA + placesOfB)
+}

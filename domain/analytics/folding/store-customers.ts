@@ -3,9 +3,15 @@ import type { Environment } from '../../kernel/environment.ts'
 import { inSteps } from '../../kernel/in-steps.ts'
 import { storeAccess } from '../../purchases/subscriptions/derived.ts'
 import type { Subscription } from '../../purchases/subscriptions/lineages.ts'
+import { isRefundFact } from '../../purchases/subscriptions/posted-price.ts'
+import { storePostedSums } from '../../purchases/subscriptions/posted-sums.ts'
 import { recount } from '../../purchases/subscriptions/recount.ts'
 import { storeSubscriptions } from '../../purchases/subscriptions/store.ts'
 import { subscriptionsOfHistory, type UserHistory } from '../facts/user-history.ts'
+
+/** Whose sums follow from the posted sales alone, which are read already. */
+const hasSalesOnly = ({ purchases, transactions }: UserHistory): boolean =>
+  purchases.length === 0 && !transactions.some(({ name }) => isRefundFact(name))
 
 type Failed = { no: number; error: string }
 
@@ -31,9 +37,14 @@ export async function storeCustomers(tx: Tx, environment: Environment, lives: Us
     await step(1 + life.purchases.length + life.posted.length)
   }
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, rows[0]!.now)
-  const stored = new Set(users)
-  const purchases = lives.flatMap(life => (stored.has(life.user.id) ? life.purchases : []))
+  const known = new Set(users)
+  const stored = lives.filter(life => known.has(life.user.id))
+  const purchases = stored.flatMap(life => life.purchases)
   await storeAccess(tx, purchases)
-  await recount(tx, environment, users, statuses, purchases)
+  const bySales = Map.groupBy(stored, hasSalesOnly)
+  const sales = (bySales.get(true) ?? []).map(({ user, transactions }) => ({ user: user.id, sales: transactions }))
+  await storePostedSums(tx, environment, sales, statuses)
+  const others = (bySales.get(false) ?? []).map(({ user }) => user.id)
+  await recount(tx, environment, others, statuses, purchases)
   return failed
 }

@@ -2,6 +2,8 @@ import { slugsSql } from '../../events/catalogue.ts'
 
 /** Posted events of refunds, or of refunds that were taken back. */
 export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded', 'refund_reversed'] as const
+const refundFacts = new Set<string>(REFUND_FACTS)
+export const isRefundFact = (name: string): boolean => refundFacts.has(name)
 
 /**
  * SQL: the posted refunds that name a transaction. An ordered range, which only one index has. Where nobody posts refunds, it is not looked at for each
