@@ -10,8 +10,8 @@ import { REMOVALS, RESET_DUE } from './removals.ts'
 // How nothing of the former life of a sandbox is left, whatever happens at the same time:
 //
 // - The environment's row says that it is being emptied. Requests are refused while it does. A request that changes something reads it under
-//   `for key share`, as every foreign key does, and a reset takes the row `for update`: the transactions that were under way come wholly
-//   before, and their rows are removed.
+//   `for key share`, as every foreign key and every mark of a user does, and a reset takes the row `for update`: the transactions that were under
+//   way come wholly before, and their rows are removed.
 // - Every step begins with the log: its consumers go to its end, and wait for the commit or are waited for. No event is read any more.
 // - The jobs end first. A worker that executes one finds its claim gone when it records, and drops the rest. What it was sending at that moment
 //   may still arrive.
