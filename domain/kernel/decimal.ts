@@ -19,13 +19,20 @@ export function exactDecimal(value: bigint, places: number): string {
   return value < 0n ? `-${text}` : text
 }
 
-/** The exact sum of decimal texts. */
-export function sumOf(texts: readonly string[]): string {
-  const places = texts.reduce((most, text) => Math.max(most, placesOf(text)), 0)
-  return exactDecimal(
-    texts.reduce((sum, text) => sum + scaled(text, places), 0n),
-    places,
-  )
+/** An exact sum to which decimal texts are added one after the other. */
+export function exactSum() {
+  let [sum, places] = [0n, 0]
+  return {
+    add(text: string): void {
+      const own = placesOf(text)
+      if (own > places) {
+        sum *= 10n ** BigInt(own - places)
+        places = own
+      }
+      sum += scaled(text, places)
+    },
+    total: (): string => exactDecimal(sum, places),
+  }
 }
 
 /** The exact product of two decimal texts. */

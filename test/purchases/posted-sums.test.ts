@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { drainMarks } from '../../domain/analytics/folding/drain.ts'
-import { productOf, sumOf } from '../../domain/kernel/decimal.ts'
+import { exactSum, productOf } from '../../domain/kernel/decimal.ts'
 import { recount } from '../../domain/purchases/subscriptions/recount.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -62,6 +62,11 @@ test('the sums of a fold are those that the database counts from all facts, to t
 })
 
 test('decimal texts are added and multiplied exactly', () => {
+  const sumOf = (texts: string[]) => {
+    const sum = exactSum()
+    for (const text of texts) sum.add(text)
+    return sum.total()
+  }
   expect(sumOf([])).toBe('0')
   expect(sumOf(['0.1', '0.2', '1'])).toBe('1.3')
   expect(sumOf(['12345678901234567890.000001', '-0.000001'])).toBe('12345678901234567890')

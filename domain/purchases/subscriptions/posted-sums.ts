@@ -1,6 +1,6 @@
 import { arrayOf } from '../../../store/array-literal.ts'
 import type { Tx } from '../../../store/connect.ts'
-import { productOf, sumOf } from '../../kernel/decimal.ts'
+import { exactSum, productOf } from '../../kernel/decimal.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { inSteps } from '../../kernel/in-steps.ts'
 import { isoMicros } from '../../kernel/time/instant.ts'
@@ -31,6 +31,8 @@ type Sums = {
   gross: string
 }
 
+type Step = ReturnType<typeof inSteps>
+
 /** USD for a unit of the currency on the day of the sale; undefined: there is no rate. */
 type RateOf = (sale: PostedSale) => string | undefined
 
@@ -42,11 +44,15 @@ const isLater = (one: PostedSale, other: PostedSale | null): boolean =>
 const RATES = `select k.currency, k.day, usd_rate(k.currency, k.day::date)::text as rate from unnest($1::text[], $2::text[]) k(currency, day)`
 
 /** The rates of all days of the sales, in one statement. Most sales are in USD, and then nothing is read. */
-async function ratesOf(tx: Tx, users: readonly SalesOfUser[]): Promise<RateOf> {
+async function ratesOf(tx: Tx, users: readonly SalesOfUser[], step: Step): Promise<RateOf> {
   const days = new Map<string, [currency: string, day: string]>()
   const key = (sale: PostedSale) => `${sale.currency} ${dayOf(sale)}`
   for (const { sales } of users)
-    for (const sale of sales) if (sale.currency !== null && sale.currency !== 'USD') days.set(key(sale), [sale.currency, dayOf(sale)])
+    for (const sale of sales) {
+      if (sale.currency !== null && sale.currency !== 'USD') days.set(key(sale), [sale.currency, dayOf(sale)])
+      const pause = step(1)
+      if (pause) await pause
+    }
   if (days.size === 0) return ({ currency }) => (currency === 'USD' ? '1' : undefined)
   const pairs = [...days.values()]
   const values = [pairs.map(([currency]) => currency), pairs.map(([, day]) => day)]
@@ -55,10 +61,10 @@ async function ratesOf(tx: Tx, users: readonly SalesOfUser[]): Promise<RateOf> {
   return sale => (sale.currency === 'USD' ? '1' : sale.currency === null ? undefined : (rates.get(key(sale)) ?? undefined))
 }
 
-async function sumsOf(sales: readonly PostedSale[], rateOf: RateOf, step: ReturnType<typeof inSteps>): Promise<Sums> {
+async function sumsOf(sales: readonly PostedSale[], rateOf: RateOf, step: Step): Promise<Sums> {
   let [first, last]: [number | null, PostedSale | null] = [null, null]
-  let payments = 0
-  const converted: string[] = []
+  let [payments, converted] = [0, 0]
+  const gross = exactSum()
   for (const sale of sales) {
     first = Math.min(first ?? sale.begins, sale.begins)
     if (isPayment(sale)) {
@@ -66,7 +72,10 @@ async function sumsOf(sales: readonly PostedSale[], rateOf: RateOf, step: Return
       if (isLater(sale, last)) last = sale
       const rate = rateOf(sale)
       const usd = rate === undefined ? sale.price_usd : rate === '1' ? sale.price! : productOf(sale.price!, rate)
-      if (usd !== null) converted.push(usd)
+      if (usd !== null) {
+        converted++
+        gross.add(usd)
+      }
     }
     const pause = step(1)
     if (pause) await pause
@@ -75,10 +84,10 @@ async function sumsOf(sales: readonly PostedSale[], rateOf: RateOf, step: Return
     first,
     last: last?.begins ?? null,
     payments,
-    converted: converted.length,
+    converted,
     currency: last?.currency ?? null,
     product: last && (last.product_id ?? ''),
-    gross: sumOf(converted),
+    gross: gross.total(),
   }
 }
 
@@ -100,8 +109,8 @@ export async function storePostedSums(
   statuses: Map<string, CustomerStatus>,
 ): Promise<void> {
   if (users.length === 0) return
-  const rateOf = await ratesOf(tx, users)
   const step = inSteps()
+  const rateOf = await ratesOf(tx, users, step)
   const rows: (Sums & { user: string })[] = []
   for (const { user, sales } of users) rows.push({ user, ...(await sumsOf(sales, rateOf, step)) })
   await tx.query({
