@@ -99,8 +99,8 @@ const STORE = writeSums(`
 const timeSql = (ms: number | null): string | null => (ms === null ? null : isoMicros(Math.round(ms * 1000)))
 
 /**
- * The same as `recount`, from what a fold has read: to read the events of 400 users once more takes five times as long as to write their sums. The
- * users' rows are locked.
+ * The same as `recount`, from what a fold has read: to read the events once more took nearly as long as to write the sums. The users' rows are
+ * locked.
  */
 export async function storePostedSums(
   tx: Tx,
