@@ -52,7 +52,7 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
   // Batches wait for capacity one after the other.
   let lastTurn: Promise<void> = Promise.resolve()
   let wakeTurn = () => {}
-  let isAdmitting = false
+  let isAccepting = false
 
   function begin(candidate: Candidate): void {
     execute(handler, candidate, onEnd)
@@ -82,16 +82,16 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
   /** There may be capacity for the batch whose turn it is, and for what waits because of its project or destination. */
   function capacityChanged(): void {
     wakeTurn()
-    if (isAdmitting || stopping.aborted) return
-    isAdmitting = true
+    if (isAccepting || stopping.aborted) return
+    isAccepting = true
     setImmediate(() => {
-      isAdmitting = false
-      if (!stopping.aborted) admitWaiting()
+      isAccepting = false
+      if (!stopping.aborted) acceptWaiting()
     })
   }
 
-  function admitWaiting(): void {
-    for (const candidate of waiting.admitWaiting(marginMs)) begin(candidate)
+  function acceptWaiting(): void {
+    for (const candidate of waiting.acceptWaiting(marginMs)) begin(candidate)
     const batch = waiting.unpark()
     if (batch) track(take(batch)).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
   }
@@ -120,7 +120,7 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
       else candidates = claimed.map(one => ({ claimed: one, until: claimedAt + leftMs }))
     } finally {
       limits.unreserve(reserved)
-      for (const candidate of waiting.admit(candidates)) begin(candidate)
+      for (const candidate of waiting.accept(candidates)) begin(candidate)
       capacityChanged()
     }
     onClaimed(candidates.length)
@@ -157,7 +157,7 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
     },
     /** For jobs of which some may not fit any more. */
     executeOrWait(candidates: readonly Candidate[]): void {
-      for (const candidate of waiting.admit(candidates)) begin(candidate)
+      for (const candidate of waiting.accept(candidates)) begin(candidate)
     },
     /** While the process stops: lets no batch wait any longer. */
     wake: (): void => wakeTurn(),

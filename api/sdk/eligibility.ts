@@ -1,4 +1,4 @@
-import { readCatalogue, type SoldProduct } from '../../domain/catalogue/offerings/catalogue.ts'
+import { type CatalogueProduct, readCatalogue } from '../../domain/catalogue/offerings/catalogue.ts'
 import { introducedProducts } from '../../domain/purchases/intro-eligibility.ts'
 import { isConnected, storeValue } from '../../domain/purchases/stores/config.ts'
 import type { Store } from '../../domain/purchases/subscriptions/purchase.ts'
@@ -35,7 +35,7 @@ export const sdkListEligibility = inApp('sdkListEligibility', async call => {
     const isKnown = await isStoreConnected(call, db, STORE[platform])
     const groups = groupsOf(localProducts)
     const introducedGroups = new Set([...introduced].flatMap(product => (groups.get(product) === undefined ? [] : [groups.get(product)])))
-    const statusOf = (product: SoldProduct): Status => {
+    const statusOf = (product: CatalogueProduct): Status => {
       const storeId = storeIdOf(product, platform)
       if (product.type !== 'subscription_with_promo' || storeId === null) return 'non_intro_or_trial_product'
       const group = groups.get(storeId)

@@ -16,7 +16,7 @@ export type NotificationDeps = {
   /** The service's own address. */
   publicUrl: string
   metrics: StoreMetrics
-  stores: { admits: ReceivingDeps['admits']; limitMs?: number }
+  stores: { verifiers: ReceivingDeps['verifiers']; limitMs?: number }
 }
 
 const ADDRESS = /^\/stores\/([^/]+)\/([^/]+)$/
@@ -46,7 +46,7 @@ export function storeNotifications(deps: NotificationDeps): Layer {
   const { pool, secrets, metrics, stores } = deps
   const record = batching((items: Parameters<typeof recordNotifications>[1]) => recordNotifications(pool, items), { max: MOST_AT_ONCE })
   const find = batching((targets: readonly StoreAddress[]) => findStoreConfigs(pool, targets))
-  const receiving: ReceivingDeps = { db: pool, secrets, admits: stores.admits, record }
+  const receiving: ReceivingDeps = { db: pool, secrets, verifiers: stores.verifiers, record }
 
   async function answer(ctx: Context, target: StoreAddress): Promise<Receipt> {
     const config = stored(await find(target))

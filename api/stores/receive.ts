@@ -1,6 +1,12 @@
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
-import { type Admit, type Arrival, type Gate, isStorable, type NewNotification } from '../../domain/purchases/store-inbox/notification.ts'
+import {
+  type Arrival,
+  type Gate,
+  isStorable,
+  type NewNotification,
+  type NotificationVerifier,
+} from '../../domain/purchases/store-inbox/notification.ts'
 import type { Recorded } from '../../domain/purchases/store-inbox/record.ts'
 import { recordTest } from '../../domain/purchases/store-inbox/tests.ts'
 import { isConnected, type StoreConfig, type StorePlatform, type StoreValue, storeValue } from '../../domain/purchases/stores/config.ts'
@@ -11,7 +17,7 @@ export type ReceivingDeps = {
   db: Db
   secrets: Secrets
   /** Who checks the notifications of a store. A store without an entry is not served by this process. */
-  admits: Readonly<Partial<Record<StorePlatform, Admit>>>
+  verifiers: Readonly<Partial<Record<StorePlatform, NotificationVerifier>>>
   record: (notification: NewNotification) => Promise<Recorded>
 }
 
@@ -49,7 +55,7 @@ const isReady = (config: StoreConfig, environments: EnvironmentKind[], value: St
 
 /** Checks who has sent a notification, and records it. `signal`: nothing is recorded after it has aborted. */
 export async function receive(
-  { db, secrets, admits, record }: ReceivingDeps,
+  { db, secrets, verifiers, record }: ReceivingDeps,
   { project, platform }: StoreAddress,
   config: StoreConfig,
   arrival: Arrival,
@@ -57,11 +63,11 @@ export async function receive(
   signal: AbortSignal,
 ): Promise<Receipt> {
   const value = storeValue(secrets, project, config)
-  const admit = admits[platform]
-  if (!admit) return unavailable('not_served')
+  const verify = verifiers[platform]
+  if (!verify) return unavailable('not_served')
   if (!config.enabled) return unavailable('off')
   if (!isReady(config, ['production', 'sandbox'], value)) return unavailable('not_connected')
-  const gate = await admit(arrival, { project, enabled: config.enabled, value })
+  const gate = await verify(arrival, { project, enabled: config.enabled, value })
   if (gate.is === 'ignored' && gate.isTest) {
     signal.throwIfAborted()
     await recordTest(db, { project, platform, environment: gate.environment ?? null })

@@ -1,7 +1,7 @@
 const CHARACTERS = 1000
 
 /** What an error says of itself. A library may throw errors without a message: the classes are then all that is known. */
-function wordsOf(error: unknown): string {
+function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.message !== '') return error.message
   const { cause } = error
@@ -14,8 +14,8 @@ function wordsOf(error: unknown): string {
  */
 export function messageOf(error: unknown, doing?: string): string {
   const isMute = error instanceof Error && error.message === ''
-  const words = isMute && doing !== undefined ? `${wordsOf(error)} while ${doing}` : wordsOf(error)
-  return words.replaceAll('\0', '').slice(0, CHARACTERS).toWellFormed()
+  const text = isMute && doing !== undefined ? `${textOf(error)} while ${doing}` : textOf(error)
+  return text.replaceAll('\0', '').slice(0, CHARACTERS).toWellFormed()
 }
 
 /** How an effect is repeated: waits in seconds before the 2nd, 3rd … attempt; one more attempt than waits. */

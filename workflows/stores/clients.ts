@@ -1,5 +1,5 @@
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
-import type { Admit } from '../../domain/purchases/store-inbox/notification.ts'
+import type { NotificationVerifier } from '../../domain/purchases/store-inbox/notification.ts'
 import type { StorePlatform } from '../../domain/purchases/stores/config.ts'
 import { outgoingFetch } from '../outgoing/fetch.ts'
 import type { GoogleTokens } from '../outgoing/google-token.ts'
@@ -57,9 +57,9 @@ export function storeClients({ outgoing, tokens, appleRoots, appleOnlineChecks, 
 }
 
 /** Who checks the notifications of each store. */
-export const verifiersOf = ({ apple, google, stripe, paddle }: Stores): Record<StorePlatform, Admit> => ({
-  apple: apple.admit,
-  google: google.admit,
-  stripe: stripe.admit,
-  paddle: paddle.admit,
+export const verifiersOf = ({ apple, google, stripe, paddle }: Stores): Record<StorePlatform, NotificationVerifier> => ({
+  apple: apple.verify,
+  google: google.verify,
+  stripe: stripe.verify,
+  paddle: paddle.verify,
 })

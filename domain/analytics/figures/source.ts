@@ -38,7 +38,7 @@ export type Dialect = {
   /** Whether a change `row` changes the state of its subscription, or its auto-renew. */
   changesState(row: string): string
   /** How a transaction `row` is sold: a number of `SALE_ATTRIBUTION`. */
-  soldAs(row: string): string
+  attributionSql(row: string): string
   /** How long before a transaction `row` its user paid for the one before; null: never. */
   sincePaid(row: string): string
 }
@@ -84,8 +84,8 @@ export type FactSource = {
   /** Times at which users were active: all that are needed to tell who was in each interval of the grid. `now`: the last second of facts. */
   activeTimes(grid: Grid, now: number): Promise<ActiveTimes>
   /** The states that stood at the last time up to `at` for which the driver keeps them; null: it does not. `now`: the last second of facts. */
-  standing(at: number, now: number): StockSnapshot | null
+  stockSnapshot(at: number, now: number): StockSnapshot | null
   /** The numbers of words that occur; a word that nobody has is left out. */
-  numbersOf(words: string[]): Promise<Map<string, number>>
-  wordsOf(numbers: number[]): Promise<Map<number, string>>
+  numbersOf(texts: string[]): Promise<Map<string, number>>
+  textsOf(numbers: number[]): Promise<Map<number, string>>
 }

@@ -59,18 +59,18 @@ type Compared = { compared: number; drifted: Drifted[] }
 async function compareAnew(tx: Tx, environment: Environment, numbers: number[]): Promise<Compared> {
   const { rows } = await tx.query<{ no: number }>({ name: 'comparable-users', text: COMPARABLE, values: [environment, numbers] })
   if (rows.length === 0) return { compared: 0, drifted: [] }
-  const lives = await readHistories(
+  const histories = await readHistories(
     tx,
     environment,
     rows.map(({ no }) => no),
   )
-  const { folded, failed } = await foldHistories(lives)
+  const { folded, failed } = await foldHistories(histories)
   const { generation } = await generationsOf(tx, environment)
   const { compare } = await loadBeside(tx, environment, generation, folded)
   // A user who cannot be folded and is not set aside has facts that no fold has written.
   const differing = new Set([...differingUsers(await compare()), ...failed.map(({ no }) => no)])
-  const users = lives.flatMap(({ user: { no, id } }) => (differing.has(no) ? [{ environment, no, id }] : []))
-  return { compared: lives.length, drifted: users }
+  const users = histories.flatMap(({ user: { no, id } }) => (differing.has(no) ? [{ environment, no, id }] : []))
+  return { compared: histories.length, drifted: users }
 }
 
 /** Marks the users that differ, and records the look: both or none. */

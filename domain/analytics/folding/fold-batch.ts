@@ -95,13 +95,13 @@ async function foldNumbers(
   const unmark = { name: 'unmark-users', text: UNMARK, values: [environment, locked] }
   const { rows: unmarked } = await tx.query<{ no: number; sums: boolean }>(unmark)
   const stored = new Set(unmarked.flatMap(({ no, sums }) => (sums ? [no] : [])))
-  const lives = await readHistories(tx, environment, locked)
+  const histories = await readHistories(tx, environment, locked)
   const storing = storeCustomers(
     tx,
     environment,
-    lives.filter(({ user }) => stored.has(user.no)),
+    histories.filter(({ user }) => stored.has(user.no)),
   )
-  const failed = await foldUsers(tx, environment, locked, lives, storing)
+  const failed = await foldUsers(tx, environment, locked, histories, storing)
   await setUsersAside(tx, environment, locked, failed)
   return { folded: locked.length, failed }
 }

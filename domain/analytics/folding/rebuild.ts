@@ -64,15 +64,15 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
   await lockUsers(tx, environment, [], ids)
   // Versions before 10 counted events of one lineage for each user with whom they were posted.
   await settleOwners(tx, environment, ids)
-  const lives = await readHistories(tx, environment, numbers)
+  const histories = await readHistories(tx, environment, numbers)
   // Versions before 9 left posted refunds of recorded purchases out of access and sums as well, which are stored when the user is folded next.
-  const refunded = lives.filter(({ purchases }) => purchases.some(({ posted_back }) => posted_back.length > 0))
+  const refunded = histories.filter(({ purchases }) => purchases.some(({ posted_back }) => posted_back.length > 0))
   await markStored(
     tx,
     environment,
     refunded.map(({ user }) => user.id),
   )
-  const { folded, failed } = await foldHistories(lives)
+  const { folded, failed } = await foldHistories(histories)
   await writeFacts(tx, environment, state.building, folded)
   // One user who cannot be folded must not keep the others at the rules of an earlier version. The user's former facts stay until a fold succeeds.
   if (failed.length > 0) {

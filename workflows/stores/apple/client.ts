@@ -28,7 +28,7 @@ export type AppStoreSetup = Omit<AppleDeps, 'rules'> & { roots: readonly Buffer[
 export function appStore({ roots, onlineChecks, now = Date.now, ...setup }: AppStoreSetup): AppStore {
   const deps: AppleDeps = { ...setup, rules: { roots, onlineChecks, chains: judgedChains(onlineChecks), now } }
   return {
-    admit: (arrival, settings) => verifyAppleNotification(deps.rules, arrival, settings),
+    verify: (arrival, settings) => verifyAppleNotification(deps.rules, arrival, settings),
     read: (notification, settings) => readAppleNotification(deps.rules, notification, settings),
     refresh: (queue, context) => refreshAppleLineage(deps, queue, context),
     confirm: (claim, context) => confirmAppleClaim(deps, claim, context),

@@ -20,7 +20,7 @@ export type GooglePlay = StoreClient & {
 export function googlePlay(deps: PlayDeps): GooglePlay {
   const certificatesFor = googleCertificates(deps.outgoing, deps.certsUrl, deps.now)
   return {
-    admit: (arrival, settings) => verifyPush(arrival, settings, certificatesFor, deps.now),
+    verify: (arrival, settings) => verifyPush(arrival, settings, certificatesFor, deps.now),
     read: async notification => readPlayNotification(notification),
     refresh: (queue, context) => refreshPlayQueue(deps, queue, context),
     confirm: (claim, context) => confirmPlay(deps, claim, context),

@@ -29,7 +29,7 @@ export async function readNotifications(client: StoreClient, rows: readonly Pend
   const result: ReadRows = { read: [], ignored: [], failed: [], transactions: [] }
   for (const { id, notificationId, type, subtype, statedAt, body } of rows) {
     try {
-      // What a sweep finds was admitted by nobody.
+      // No webhook has verified what a sweep finds.
       requireTime('the notification', statedAt, Date.now())
       const read = await client.read({ id: notificationId, type, subtype, statedAt, body }, settings)
       if (read.is === 'ignored') {

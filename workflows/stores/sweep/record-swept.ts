@@ -37,8 +37,8 @@ export async function recordSwept(
         contentType: 'application/json',
         source: 'sweep' as const,
       }))
-      const words = await recordInTransaction(tx, rows)
-      const recorded = items.flatMap(({ notification }, index) => (words[index] === 'recorded' ? [notification] : []))
+      const recordedAs = await recordInTransaction(tx, rows)
+      const recorded = items.flatMap(({ notification }, index) => (recordedAs[index] === 'recorded' ? [notification] : []))
       if (unpushed) {
         const late = recorded.filter(({ statedAt }) => statedAt > unpushed.since && statedAt < unpushed.now - LATE_MS)
         const of = { project, platform, environment: unpushed.isForBoth ? null : environment }

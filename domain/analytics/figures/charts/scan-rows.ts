@@ -6,7 +6,7 @@ import type { FactSource, StockSnapshot } from '../source.ts'
 import type { FactorPart, MoneySql, Multiplier } from './money.ts'
 
 /**
- * The context of every statement of a question. `now`: the last second whose facts count. `standing`: of a stock, the states just before
+ * The context of every statement of a question. `now`: the last second whose facts count. `snapshot`: of a stock, the states just before
  * the time from which on changes are read. `states`: SQL to select from, in place of the states of all changes. `areStatesTogether`: every
  * filter and every division of this question has both states of a change or neither.
  */
@@ -16,7 +16,7 @@ export type ScanContext = {
   products: ProductVocabulary
   restriction: Restriction
   now: number
-  standing?: StockSnapshot | null
+  snapshot?: StockSnapshot | null
   states?: string
   areStatesTogether?: boolean
 }

@@ -127,7 +127,7 @@ function summed(
   { cohort }: CohortKey,
   text: string,
 ): string {
-  const { divide, soldAs, sum } = dialect
+  const { divide, attributionSql, sum } = dialect
   const { parts, isMissing } = money
   const [whole] = parts
   const segment = members.segments === null ? [] : ['segment']
@@ -140,7 +140,7 @@ function summed(
   const amounts = parts.length === 1 ? [sum(whole!.sql)] : parts.map(({ sql }) => `sum(${sql})`)
   const found = [
     ...keys,
-    `${soldAs('t')} as sold_as`,
+    `${attributionSql('t')} as sold_as`,
     ...Object.entries(counts).map(([name, sql]) => `${sql} as ${name}`),
     ...amounts.map((sql, i) => `${sql} as p${i}`),
   ]

@@ -28,8 +28,8 @@ export const withNumber = <T>(
     if (requested.segment === null || segmentation === null) return work({ context, segment: null, behind })
     const segment = await segmentValues(context, requested, requested.segment, segmentation)
     const { code, values, isRest } = segment
-    const words = { products: context.products, numbers: await source.numbersOf(values) }
-    const restriction = { ...context.restriction, segment: { code, numbers: numbersOfValues(code, values, words), isRest } }
+    const known = { products: context.products, numbers: await source.numbersOf(values) }
+    const restriction = { ...context.restriction, segment: { code, numbers: numbersOfValues(code, values, known), isRest } }
     return work({ context: { ...context, restriction }, segment, behind })
   })
 

@@ -98,7 +98,7 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Fil
   const rows = await loadRows(tx, { connection, beside: path, sql, into: incoming, columns: [...columns, arrived] })
   if (rows > 0) {
     kept.bounds = await widened(connection, kept.bounds, name, incoming)
-    if (name === TABLES.changes.name) await snapshots.dropBehind(await earliestOf(connection, `${schema}.${name}`, incoming))
+    if (name === TABLES.changes.name) await snapshots.dropAfter(await earliestOf(connection, `${schema}.${name}`, incoming))
     if (activity.phase() !== 'none') await activity.note(name, incoming)
     // A row of a user is written in place; other rows are never written again but as tombstones.
     const isInPlace = key === 'user_no'

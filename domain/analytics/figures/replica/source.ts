@@ -41,7 +41,7 @@ const dialectOf = (schema: string): Dialect => ({
   small: (expression, below) => (below <= 256 ? `(${expression})::utinyint` : expression),
   moves: row => `${row}.moves`,
   changesState: row => `${row}.changes_state`,
-  soldAs: row => `${row}.sold_as`,
+  attributionSql: row => `${row}.sold_as`,
   sincePaid: row => `${row}.since_paid`,
 })
 
@@ -135,7 +135,7 @@ export async function onReplica(
   }: Snapshot & { schema: string; deadline: number; want: (at: number) => void; times: KeptTimes | null },
 ): Promise<FactSource> {
   const { LIST, listValue, VARCHAR } = await import('@duckdb/node-api')
-  const words = `${schema}.${TABLES.words.name}`
+  const vocabulary = `${schema}.${TABLES.vocabulary.name}`
   const read = async (text: string, texts?: string[]): Promise<DuckDBResultReader> => {
     const left = deadline - performance.now()
     const tooLate = new Refusal('upstream_timeout', 'the database took too long')
@@ -176,7 +176,7 @@ export async function onReplica(
       if (times === null || !isKnownByDays(grid, now, times.settled)) throw new Fallback('times', 'only the log has all times of events')
       return { table: times.table, isChained: true }
     },
-    standing(at, now) {
+    stockSnapshot(at, now) {
       const month = snapshotTime(at, now)
       if (month === null) return null
       const found = snapshots.find(one => one.at === month && one.countsFrom <= now)
@@ -186,14 +186,14 @@ export async function onReplica(
     async numbersOf(texts) {
       const missing = texts.filter(text => !numbers.has(text))
       if (missing.length > 0) {
-        const text = `select no, word from ${words} where word in (select unnest($1))`
+        const text = `select no, word from ${vocabulary} where word in (select unnest($1))`
         for (const { no, word } of await run(text, missing)) numbers.set(word as string, Number(no))
       }
       return new Map(texts.flatMap(text => (numbers.has(text) ? [[text, numbers.get(text)!] as const] : [])))
     },
-    async wordsOf(numbers) {
+    async textsOf(numbers) {
       if (numbers.length === 0) return new Map()
-      const rows = await run(`select no, word from ${words} where no in (${numbers.join(', ')})`)
+      const rows = await run(`select no, word from ${vocabulary} where no in (${numbers.join(', ')})`)
       return new Map(rows.map(({ no, word }) => [Number(no), word as string]))
     },
   }

@@ -35,7 +35,7 @@ export type StockSnapshots = {
   /** Makes what is wanted. Nothing else may use the connection meanwhile. */
   make: () => Promise<void>
   /** Drops, in the open transaction, what a change at this time makes wrong. */
-  dropBehind: (earliest: number) => Promise<void>
+  dropAfter: (earliest: number) => Promise<void>
 }
 
 export function stockSnapshotsOf(connection: DuckDBConnection, schema: string): StockSnapshots {
@@ -85,7 +85,7 @@ export function stockSnapshotsOf(connection: DuckDBConnection, schema: string): 
         for (const { table } of old) await connection.run(`drop table if exists ${table}`)
       }
     },
-    async dropBehind(earliest) {
+    async dropAfter(earliest) {
       const wrong = known.filter(({ at }) => at > earliest)
       // First, so that no question begins with one of them.
       known = known.filter(({ at }) => at <= earliest)

@@ -37,7 +37,7 @@ const ID = { name: 'id', type: 'BIGINT' }
 const USER_NO = { name: 'user_no', type: 'BIGINT' }
 
 export const TABLES = {
-  words: {
+  vocabulary: {
     name: 'fact_words',
     key: 'no',
     columns: [

@@ -9,8 +9,8 @@ import { type FactAccess, withFacts } from '../open-source.ts'
 import type { FigureQuestion } from '../question.ts'
 
 /** The sums in each interval of a grid, money in its unit PER_UNIT. Cancelled are so of the trials and starts, as known now. */
-const SOLD_TERMS = ['trials', 'purchases', 'revenue', 'refunds', 'trialsAndStarts', 'cancelled'] as const
-export type SalesOfScreens = Record<(typeof SOLD_TERMS)[number], bigint[]>
+const SALES_TERMS = ['trials', 'purchases', 'revenue', 'refunds', 'trialsAndStarts', 'cancelled'] as const
+export type SalesOfScreens = Record<(typeof SALES_TERMS)[number], bigint[]>
 
 /** Transactions that belong to any screen, or to the one of this id. Of all screens together nobody asks for refunds. */
 export type WhichScreens = { all: true } | { screen: string }
@@ -51,7 +51,7 @@ export const salesOfScreens = (
   question: FigureQuestion,
   frame: Frame,
   which: WhichScreens,
-): Promise<{ sold: SalesOfScreens; unconverted: LeftOutMoney[]; behind: number }> =>
+): Promise<{ sales: SalesOfScreens; unconverted: LeftOutMoney[]; behind: number }> =>
   withFacts(access, environment, async source => {
     const context = await scanContext(access, environment, source, question)
     const scan = await scanOfScreens(context, which)
@@ -62,7 +62,7 @@ export const salesOfScreens = (
       .at.slice(frame.lead)
       .some(count => count !== 0n)
     return {
-      sold: Object.fromEntries(SOLD_TERMS.map((term, i) => [term, sums[i]!.at])) as SalesOfScreens,
+      sales: Object.fromEntries(SALES_TERMS.map((term, i) => [term, sums[i]!.at])) as SalesOfScreens,
       unconverted: isLeft ? await unconvertedTransactions(context, scan, frame.window) : [],
       behind: source.behind,
     }
