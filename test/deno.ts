@@ -58,7 +58,7 @@ export const ON_DENO: Record<string, string[]> = {
     'purchases/stores/google/certificates',
     'purchases/stores/google/push-token',
     'purchases/stores/paddle/signature',
-    'purchases/stores/stripe/admit',
+    'purchases/stores/stripe/verify',
   ],
   'workers over pg-boss and BullMQ, turns of the event loop': [
     'conformance/queue',
