@@ -45,11 +45,11 @@ const dialectOf = (schema: string): Dialect => ({
   sincePaid: row => `${row}.since_paid`,
 })
 
-/** DuckDB's sum of 128 bits wraps around without an error. The sum of the same numbers as floats tells when. */
+/** DuckDB's 128-bit sum wraps around without an error. The sum of the same numbers as floats shows whether it did. */
 export const EXACT_SUM = `create or replace macro exact_sum(x) as
   case when abs(sum(x::double)) < 1e38 then sum(x) when count(x) = 0 then null else error('Out of Range Error: a sum of more than 128 bits') end`
 
-/** Makes a relation a temporary table of the connection. */
+/** Stores a relation as a temporary table of the connection. */
 async function addRelation(connection: DuckDBConnection, { name, columns }: FigureRelation): Promise<void> {
   const { BIGINT, DuckDBDataChunk, HUGEINT } = await import('@duckdb/node-api')
   await connection.run(
@@ -94,10 +94,13 @@ function rowsOf(read: DuckDBResultReader): FigureRow[] {
   })
 }
 
-/** A connection, with the relations that it has as temporary tables. */
+/** A connection and the relations that are stored as its temporary tables. */
 export type Session = { connection: DuckDBConnection; relations: Map<string, FigureRelation> }
 
-/** What is known of the transaction that is open: `numbers` of words, as far as they were asked for; the snapshots that it sees. */
+/**
+ * The state of the open transaction: the `numbers` of texts, as far as the question needed them, and the snapshots of stocks that the
+ * transaction sees.
+ */
 export type Snapshot = {
   asOf: number
   foldVersion: number
@@ -106,10 +109,10 @@ export type Snapshot = {
   snapshots: readonly KeptSnapshot[]
 }
 
-/** The times at which users were active, as a table. Those up to `settled` are the first and the last of each UTC day. */
+/** The table of times at which users were active. Of times up to `settled` it has the first and the last one of each user and UTC day. */
 export type KeptTimes = { table: string; settled: number }
 
-/** Whether these times tell who was active in each interval: it contains a midnight, or it ends after all times of which some are left out. */
+/** Whether these times tell who was active in each interval of the grid: each interval contains a midnight or begins after `settled`. */
 const isKnownByDays = ({ starts, end }: Grid, now: number, settled: number): boolean => {
   const last = Math.min(end, now + 1)
   const isKnown = (from: number, to: number) => from >= to || to > settled || Math.ceil(from / DAY) * DAY <= to
@@ -117,8 +120,8 @@ const isKnownByDays = ({ starts, end }: Grid, now: number, settled: number): boo
 }
 
 /**
- * The facts of a replica as they are in the transaction that is open on the connection. `deadline`: by performance.now(). `want`: called with
- * the time of snapshots that are missing.
+ * The facts of a replica in the transaction that is open on the connection. `deadline`: by performance.now(). `want`: is called with the
+ * time of a snapshot that is missing.
  */
 export async function onReplica(
   { connection, relations }: Session,
