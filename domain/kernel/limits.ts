@@ -1,4 +1,4 @@
-// Limits that several rooms check.
+// Limits that several parts of the service check.
 
 /** An event or a purchase may lie this far ahead of the environment's clock: the clocks of servers differ. */
 export const MAX_AHEAD_MS = 5 * 60_000

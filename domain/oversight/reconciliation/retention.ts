@@ -39,7 +39,7 @@ const RETENTION: readonly Retention[] = [
   { kind: 'reports', drop: dropDeletedReports },
   { kind: 'pendingScreens', drop: dropExpiredScreens },
   { kind: 'ledgerCounts', drop: compactLedger },
-  // Before the tombstones go by which unused words are noticed.
+  // Before the tombstones by which unused words are noticed are deleted.
   { kind: 'words', isRealTime: true, drop: removeUnusedVocabulary },
   { kind: 'tombstones', isRealTime: true, drop: dropTombstones },
   { kind: 'factGenerations', isRealTime: true, drop: dropOldGenerations },
