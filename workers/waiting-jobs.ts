@@ -61,7 +61,7 @@ export function waitingJobs(capacity: Capacity, drop: (claimed: ClaimedJob) => v
       return accepted
     },
     /**
-     * The same with the jobs that wait: one job of each group after the other. A job whose lease lasts for `marginMs` or less is forgotten: it
+     * The same for the waiting jobs: one job of each group after the other. A job whose lease lasts for `marginMs` or less is forgotten: it
      * is dispatched again.
      */
     acceptWaiting(marginMs: number): Candidate[] {
