@@ -12,7 +12,7 @@ import { loadedLater } from './loaded-later.ts'
 import type { PaddleBilling } from './paddle/client.ts'
 import type { StripeStore } from './stripe/client.ts'
 
-/** The clients of all stores. One set for a process: they keep certificates that have been judged. Each is loaded when it is first needed. */
+/** The clients of all stores. One set for a process: they cache verified certificate chains. Each client is loaded when it is first needed. */
 export type Stores = { apple: AppStore; adServices: AdServices; google: GooglePlay; stripe: StripeStore; paddle: PaddleBilling }
 
 /** How the stores are reached and their signatures checked. `appleRoots` in DER; undefined: Apple's own. */
@@ -56,7 +56,7 @@ export function storeClients({ outgoing, tokens, appleRoots, appleOnlineChecks, 
   }
 }
 
-/** Who checks the notifications of each store. */
+/** The function that verifies the notifications of each store. */
 export const verifiersOf = ({ apple, google, stripe, paddle }: Stores): Record<StorePlatform, NotificationVerifier> => ({
   apple: apple.verify,
   google: google.verify,

@@ -7,8 +7,9 @@ type Client = Pick<StoreClient, 'verify'> & {
 }
 
 /**
- * What Apple's history holds counts as a push would: only if its own signature holds, for the app and the environment. That of a single one may
- * be wrong; when none of a page holds, the fault is rather with the roots of this service, and the page is fetched again.
+ * A notification from Apple's history is accepted like a push: only if its own signature is valid, for the app and the environment. A
+ * single signature may be invalid. When no signature of a page is valid, the root certificates of this service are rather the cause, and
+ * the page is fetched again.
  */
 async function verified(client: Client, bodies: readonly Uint8Array[], { settings, environment }: FetchContext): Promise<Swept> {
   const notifications: SweptNotification[] = []

@@ -1,17 +1,17 @@
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** Certificates without a stated age, and the least time between two requests for an unknown key. */
+/** The age of certificates without a stated one, and the least time between two requests for an unknown key. */
 const MINUTE_MS = 60_000
-/** Google's address is down: notifications in between cause no further request. */
+/** The pause after a failed request: notifications meanwhile cause no further request. */
 const REST_MS = 5_000
-/** Notifications are answered within 5 s. */
+/** The time of a request: notifications are answered within 5 s. */
 const LIMIT_MS = 4_000
 
 /** PEM certificates by key id. */
 export type Certificates = Readonly<Record<string, string>>
 
-/** none: never fetched, or too old to be used. `certificates` may lack `kid`: then Google does not know it. */
+/** none: never fetched, or too old to be used. If `certificates` lacks `kid`, Google does not know it. */
 export type CertificatesFor = { is: 'certificates'; certificates: Certificates } | { is: 'none' }
 
 function certificatesIn(text: string): Certificates | null {

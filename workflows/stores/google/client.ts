@@ -12,7 +12,7 @@ import { voidedPurchases } from './voided-purchases.ts'
 export type GooglePlay = StoreClient & {
   /** Once the purchase of a token is recorded and owned by a user. May be repeated. */
   acknowledge(token: string, context: FetchContext): Promise<Acknowledged>
-  /** For sweeps: what was taken back since a time in ms, a page at a time. */
+  /** For sweeps: purchases that were refunded or revoked since a time in ms, a page at a time. */
   voidedPurchases(sinceMs: number, context: FetchContext): AsyncGenerator<Swept, void, void>
 }
 
