@@ -11,7 +11,7 @@ type Attribution = NonNullable<ReportedTraits['attribution']>
 type AttributionFields = { media_source: string; campaign: string; ad_set: string; ad: string }
 type ProviderData = Record<string, unknown>
 
-/** In the words of each provider, the first that is there. */
+/** The fields of each provider's data; the first one that is present counts. */
 const FIELDS: Record<string, { [Field in keyof AttributionFields]: string[] }> = {
   appsflyer: {
     media_source: ['media_source'],

@@ -21,9 +21,9 @@ export type NotificationDeps = {
 
 const ADDRESS = /^\/stores\/([^/]+)\/([^/]+)$/
 const MAX_PROJECT = 2 ** 31 - 1
-/** What is not recorded within this time after its body has arrived is answered 504, and the store sends it again. */
+/** A notification that is not recorded within this time after its body has arrived is answered 504, and the store sends it again. */
 const LIMIT_MS = 5_000
-/** Bodies of 1 MiB are held twice while a statement carries them. */
+/** Concurrent notifications: each body of up to 1 MiB is held twice while a statement carries it. */
 const MOST_AT_ONCE = 64
 
 const notFound = () => new Problem('invalid_request', 'no such address', { status: 404 })
@@ -87,7 +87,7 @@ export function storeNotifications(deps: NotificationDeps): Layer {
   }
 }
 
-/** The result of the work, or 504 after the time. The work hears of it by its signal. */
+/** The result of the work, or 504 after the time limit. The signal of the work aborts then. */
 async function within<T>(limitMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const late = new AbortController()
   const working = work(late.signal)

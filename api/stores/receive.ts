@@ -16,17 +16,17 @@ import { Problem } from '../errors.ts'
 export type ReceivingDeps = {
   db: Db
   secrets: Secrets
-  /** Who checks the notifications of a store. A store without an entry is not served by this process. */
+  /** The function that verifies the notifications of each store. A store without an entry is not served by this process. */
   verifiers: Readonly<Partial<Record<StorePlatform, NotificationVerifier>>>
   record: (notification: NewNotification) => Promise<Recorded>
 }
 
-/** The address that a notification was sent to. */
+/** The address to which a notification was sent. */
 export type StoreAddress = { platform: StorePlatform; project: number }
 
 /**
- * What became of a notification. `answer`: a word for counting; the other two are known of what is authentic only. `problem` null: 200. Every
- * 5xx asks the store to send the notification again.
+ * The result of a notification. `answer`: a label for counting; the other two are known of authentic notifications only. `problem` null:
+ * 200. After a 5xx the store sends the notification again.
  */
 export type Receipt = { answer: string; type: string; environment: EnvironmentKind | null; problem: Problem | null }
 
@@ -49,11 +49,11 @@ export function stored(config: StoreConfig | null): StoreConfig {
   throw new Problem('invalid_request', 'no such address', { status: 404 })
 }
 
-/** Apple's notifications say everything themselves; the others need the answers of the store's API. */
+/** Apple's notifications are complete; the others need the answers of the store's API. */
 const isReady = (config: StoreConfig, environments: EnvironmentKind[], value: StoreValue): boolean =>
   config.platform === 'apple' || environments.some(environment => isConnected(config, environment, value))
 
-/** Checks who has sent a notification, and records it. `signal`: nothing is recorded after it has aborted. */
+/** Verifies the sender of a notification, and records the notification. `signal`: nothing is recorded after it has aborted. */
 export async function receive(
   { db, secrets, verifiers, record }: ReceivingDeps,
   { project, platform }: StoreAddress,

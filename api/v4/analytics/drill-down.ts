@@ -65,7 +65,7 @@ const currency = ({ currency: code, amount, converted, first, last }: CurrencySu
   last_rate: last,
 })
 
-/** What the statement was made for, by name. */
+/** The parameters for which the statement was made, by name. */
 const parameters = ({ question, window }: RequestedNumber) => ({
   from: window.from,
   to: window.to,
