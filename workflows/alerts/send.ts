@@ -16,8 +16,8 @@ export type ChannelDeps = EmailDeps & { outgoing: Outgoing }
 type ChannelScope = { signal: AbortSignal; acceptedBy: readonly string[] }
 
 /**
- * Sends a message to a channel once. No refusal is final but that of an e-mail's recipients: somebody will repair the receiver, and there is nobody
- * else to be told.
+ * Sends a message to a channel once. Only the refusal of an e-mail's recipients is final: any other receiver will be repaired, and there is
+ * no other channel for the message.
  */
 export async function sendToChannel(
   deps: ChannelDeps,

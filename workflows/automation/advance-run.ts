@@ -55,7 +55,7 @@ async function performSteps({ run, steps, timeline }: LoadedRun, claimed: Claime
     if (lapsed) timeline[n] = lapsed
     hasLapsed = false
     const due = dueStep(timeline[n])
-    // An attempt begins with its turn: the wait for the turn is no part of its time, and what was not sent is no attempt.
+    // An attempt begins with its turn: the wait for the turn is no part of its time, and a request that was not sent is no attempt.
     const progress =
       kind.by === 'effect'
         ? await deps.outgoing[kind.type](run.environment, hasWaited => stepUnlessStopped(due, isStatusFresh && !hasWaited, deps))
@@ -72,8 +72,8 @@ async function performSteps({ run, steps, timeline }: LoadedRun, claimed: Claime
 }
 
 /**
- * Records the attempt of a former executor that did not live to record it; null: there is none. A step without an outward effect was not tried then: the
- * lapse is forgotten, or a later step would take it for its own.
+ * Records the attempt of a former executor that ended before it recorded it; null: there is none. A step without an outward effect was not
+ * tried then: the lapse is cleared, or a later step would count it as its own.
  */
 const recordLapse = (
   due: DueStep,

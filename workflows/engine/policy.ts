@@ -1,6 +1,6 @@
 const CHARACTERS = 1000
 
-/** What an error says of itself. A library may throw errors without a message: the classes are then all that is known. */
+/** The message of an error. A library may throw errors without a message: then the names of the classes are the only information. */
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.message !== '') return error.message
@@ -9,8 +9,9 @@ function textOf(error: unknown): string {
 }
 
 /**
- * The message of an error as it can be recorded; it is never empty. `doing`: what failed, for an error that does not say it. A message from outside may contain a NUL or half of a surrogate pair, and the cut may
- * split a pair; Postgres takes none of them in JSON. An attempt that cannot be recorded would be repeated for ever.
+ * The message of an error in the form in which it is recorded; it is never empty. `doing`: the action that failed, for an error that does
+ * not name it. A message from outside may contain a NUL or half of a surrogate pair, and the cut may split a pair; Postgres accepts none of
+ * them in JSON. An attempt that cannot be recorded would be repeated for ever.
  */
 export function messageOf(error: unknown, doing?: string): string {
   const isMute = error instanceof Error && error.message === ''
