@@ -86,7 +86,7 @@ export async function backtest(
     starts.set(user, some)
   }
 
-  /** Handles events one after the other: the next decision needs to know when the run before it ended. */
+  /** Handles events one after the other: the next decision depends on whether the run before it had ended. */
   function* track(events: readonly LogEvent[]): Generator<Question, void, Answer> {
     for (const event of events) {
       const { user_id: user, platform } = event
