@@ -6,9 +6,10 @@ import { WORDS_OF_ERASED } from './erased.ts'
 import { FACT_TABLES, type StoredTable } from './tables.ts'
 import { nextSeq } from './write.ts'
 
-// A word is unused when no row of the environment has its number, in any generation, and nothing that is kept of erased users. To find that out all rows are read, without a lock for which
-// others wait. A row that is written meanwhile has a seq beyond the one that was read before: such rows are read again while the state of the facts
-// is locked. Whoever writes a row afterwards finds its words under the same lock.
+// A word is unused when neither a row of the environment, in any generation, nor a kept fact of an erased user has its number. To find that
+// out all rows are read, without a lock for which others wait. A row that is written meanwhile has a seq beyond the one that was read
+// before: such rows are read again while the state of the facts is locked. A transaction that writes a row later looks up its words under
+// the same lock.
 
 /** Rows of one statement: it takes less than a second, so no limit of time cuts it, and a process that stops does not wait for all rows. */
 const ROWS_AT_ONCE = 100_000

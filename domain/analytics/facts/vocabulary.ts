@@ -13,7 +13,7 @@ export async function findVocabulary(tx: Tx, environment: Environment, texts: st
   return new Map(rows.map(({ word, no }) => [word, no]))
 }
 
-/** Gives numbers to texts. The state of the facts is locked, so nobody else gives numbers in this environment. */
+/** Assigns numbers to texts. The state of the facts is locked, so no other transaction assigns numbers in this environment. */
 export async function addVocabulary(tx: Tx, environment: Environment, seq: number, texts: string[]): Promise<Map<string, number>> {
   if (texts.length === 0) return new Map()
   const { rows } = await tx.query<{ word: string; no: number }>({

@@ -356,7 +356,7 @@ export const CHARTS = [
 export type ChartCode = (typeof CHARTS)[number]['code']
 export type ChartOf<Code extends ChartCode = ChartCode> = Chart & { code: Code }
 
-/** Second names; the answer repeats the name that was asked for. */
+/** Second names; the answer repeats the requested name. */
 export const CHART_ALIASES = {
   'user-to-trial-conversion': 'user-to-trial',
   'subscription-cancellation-rate': 'subscription-cancellation',

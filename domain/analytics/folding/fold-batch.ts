@@ -54,14 +54,14 @@ export async function setUsersAside(tx: Tx, environment: Environment, folded: nu
     })
 }
 
-/** `folded`: how many users; `skipped`: users whom somebody else had locked; `isFull`: there may be more marks. */
+/** `folded`: the number of users; `skipped`: users that another transaction had locked; `isFull`: there may be more marks. */
 export type FoldedBatch = { folded: number; skipped: number; isFull: boolean; failed: Unfoldable[] }
 
 /** One of `of` parts of an environment's users, which are folded beside each other. */
 type Part = { part: number; of: number }
 const WHOLE: Part = { part: 0, of: 1 }
 
-/** Folds the users of the oldest marks. `waits`: also for those whom somebody else has locked. */
+/** Folds the users of the oldest marks. `waits`: also for users that another transaction has locked. */
 export async function foldMarked(
   tx: Tx,
   environment: Environment,
@@ -106,7 +106,7 @@ async function foldNumbers(
   return { folded: locked.length, failed }
 }
 
-/** Folds the users of the oldest marks, in one transaction. Users that somebody else has locked are left for later. */
+/** Folds the users of the oldest marks, in one transaction. Users that another transaction has locked are left for later. */
 export const foldBatch = (pool: Pool, environment: Environment, limit = USERS_AT_ONCE, part = WHOLE): Promise<FoldedBatch> =>
   transaction(pool, tx => foldMarked(tx, environment, limit, false, part))
 

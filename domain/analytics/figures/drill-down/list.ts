@@ -6,8 +6,8 @@ import type { RequestedNumber } from './number.ts'
 import { factsAfter, type NumberFact } from './page.ts'
 
 /**
- * The facts behind a number, the latest first, one more than the limit. The contributions of each role add up to the number before it is rounded.
- * Throws `upstream_timeout` after 30 s.
+ * The facts of a number, the latest first, one more than the limit. The contributions of each role add up to the number before it is
+ * rounded. Throws `upstream_timeout` after 30 s.
  */
 export const factsOfNumber = (
   access: FactAccess,

@@ -11,7 +11,7 @@ import type { RequestedNumber } from './number.ts'
 export type CountedFacts = { role: FactRole; kind: (typeof KINDS)[number]; facts: number; contribution: Quotient }
 /** What one unit of a currency was on a day (YYYY-MM-DD), as a decimal text; null: the currency has no rate, and stated amounts in USD count. */
 export type RateOn = { date: string; rate: string | null }
-/** `amount`: the prices behind the contributions `converted`, with their signs. */
+/** `amount`: the prices from which the contributions `converted` come, with their signs. */
 export type CurrencySum = { currency: string | null; amount: Quotient; converted: Quotient; first: RateOn; last: RateOn }
 /** Facts that were recorded on a day of UTC. */
 export type RecordedOn = { day: string; facts: number; contribution: Quotient }

@@ -80,8 +80,8 @@ export type Activity = {
   /** Times up to this one may have been left out. */
   settled: () => number
   /**
-   * Builds the copy from nothing on a connection of its own, while pulls go on. Throws when `isUnwanted` or when something fails; the copy
-   * is then as before.
+   * Builds the copy from nothing on a connection of its own, while pulls continue. Throws when `isUnwanted` or after an error; the copy is
+   * then as before.
    */
   build: (own: DuckDBConnection, alone: <T>(work: () => Promise<T>) => Promise<T>, isUnwanted: () => boolean) => Promise<void>
   /** Notes the users of rows of a table of facts that are about to be inserted or deleted. */

@@ -12,7 +12,7 @@ import type { FigureQuestion } from '../question.ts'
 const SALES_TERMS = ['trials', 'purchases', 'revenue', 'refunds', 'trialsAndStarts', 'cancelled'] as const
 export type SalesOfScreens = Record<(typeof SALES_TERMS)[number], bigint[]>
 
-/** Transactions that belong to any screen, or to the one of this id. Of all screens together nobody asks for refunds. */
+/** Transactions that belong to any screen, or to the one with this id. Refunds are read for one screen only. */
 export type WhichScreens = { all: true } | { screen: string }
 
 /** Kinds of transactions. */
