@@ -6,7 +6,7 @@ import type { StoreReport } from './store-facts/statement.ts'
 /** Tells Apple about the use of a purchase; the subject of a run is the number of the purchase. */
 export const CONSUMPTION_WORKFLOW = { workflow: 'store_consumption', version: 1 }
 
-/** Apple asks for it in a notification. */
+/** Apple requests it in a notification. */
 const REQUEST_SLUG = 'refund_consumption'
 
 // One answer to a purchase: a request that is read again is not answered again.

@@ -4,8 +4,8 @@ import { beginsPeriod, type PostedFact } from './posted.ts'
 import { isRefundFact } from './posted-price.ts'
 
 /**
- * `givenUpAt`: when a posted expiry ended billing retry, and with it auto-renew, which nobody had switched off. `back`: what went back of the
- * amount. `refunds`: the ids of the refunds that name no transaction and are about this period.
+ * `givenUpAt`: when a posted expiry ended billing retry, and with it auto-renew, although no event had switched that off. `back`: the
+ * returned part of the amount. `refunds`: the ids of the refunds that name no transaction and are about this period.
  */
 export type PostedPeriod = Period & {
   fact: PostedFact

@@ -6,8 +6,8 @@ const refundFacts = new Set<string>(REFUND_FACTS)
 export const isRefundFact = (name: string): boolean => refundFacts.has(name)
 
 /**
- * SQL: the posted refunds that name a transaction. An ordered range, which only one index has. Where nobody posts refunds, it is not looked at for each
- * purchase.
+ * SQL: the posted refunds that name a transaction. An ordered range, which only one index has. If no refunds are posted, it is not read for
+ * each purchase.
  */
 export const REFUNDS_OF_TRANSACTION = (transaction: string): string => {
   const posted = `environment = $1 and purchase is null and transaction_id is not null and name in (${slugsSql(REFUND_FACTS)})`
