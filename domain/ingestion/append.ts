@@ -128,7 +128,7 @@ async function markChanged(
   await markViewers(tx, environment, seen)
 }
 
-/** Locks the users whom the entries concern and writes their new traits. Nobody else can see a new user. */
+/** Locks the users whom the entries concern and writes their new traits. No other transaction can see a new user. */
 async function updateUsers(
   tx: Tx,
   environment: Environment,

@@ -38,7 +38,7 @@ const deliveredStep = ({ delivery, attempt }: Delivered): DeliveredStep | [] => 
   return run === null || automation === undefined ? [] : { run, environment, automation, delivery: id, httpStatus: attempt.http_status }
 }
 
-/** Records deliveries. The runs that wait for them end, or go on in this process, as far as it has capacity. */
+/** Records deliveries. The runs that wait for them end, or continue in this process, as far as it has capacity. */
 async function recordAll({ pool, at = NOWHERE }: DeliverDeps, items: readonly Succeeded[]): Promise<boolean[]> {
   const environments = new Set(items.flatMap(({ delivery }) => (delivery.run_id === null ? [] : delivery.environment)))
   if (environments.size === 0) return (await recordDelivered(pool, items)).recorded

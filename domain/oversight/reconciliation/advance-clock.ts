@@ -106,7 +106,7 @@ async function drainInstant(environment: Environment, pool: Pool, beat: () => Pr
     if (performance.now() > until)
       throw new Refusal('upstream_timeout', 'some due jobs have not ended yet: repeat the request with `to` to continue')
     const timer = TIMERS.find(({ kind }) => kind === job?.kind)
-    // A job that was claimed before the advance, or whose end is not yet known, goes on.
+    // A job that was claimed before the advance, or whose end is not yet known, continues.
     if (unread > 0 || (isClaimed && !sameJob(job, turn))) await give(turn)
     else if (timer) {
       await give(null)

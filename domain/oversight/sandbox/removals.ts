@@ -80,7 +80,7 @@ const exportRecords: Removal = async (tx, environment) => {
   return rows.length === WITH_OTHERS
 }
 
-/** Everything that happened in an environment, and nothing of its configuration: first the jobs, so that no worker goes on. */
+/** All data of an environment except its configuration: first the jobs, so that no worker continues. */
 export const REMOVALS: readonly Removal[] = [
   (tx, environment) => deleteJobsOf(tx, environment, KEPT_JOBS, ROWS).then(count => count === ROWS),
   automationRuns,

@@ -29,9 +29,9 @@ function maxAgeMs(header: string | string[] | undefined): number {
 }
 
 /**
- * Certificates of Google's ID tokens, kept for the time that Google states. Google publishes a key before it signs with it; for a key that is
- * unknown nevertheless they are fetched once more, once a minute, because anybody can name an unknown key. While Google does not answer, the
- * last ones serve for a day.
+ * Certificates of Google's ID tokens, cached for the time that Google states. Google publishes a key before it signs with it. For an
+ * unknown key the certificates are nevertheless fetched again, at most once a minute, because every caller can name an unknown key. While
+ * Google does not answer, the last ones are used for a day.
  */
 export function googleCertificates(outgoing: Outgoing, url: string, now: () => number) {
   let kept: { certificates: Certificates; at: number; until: number } | null = null
