@@ -3,7 +3,7 @@ import type { UserEntitlement } from '../../domain/purchases/entitlements/fold.t
 import type { UserTransaction } from '../../domain/purchases/entitlements/transactions.ts'
 import type { components } from '../../schemas/generated/sdk/api.ts'
 import { unixSeconds } from '../time.ts'
-import { accessSource } from '../words.ts'
+import { accessSource } from '../entitlement-values.ts'
 import type { SdkPlatform } from './operation.ts'
 
 type Permission = components['schemas']['Permission']

@@ -6,7 +6,7 @@ import { grantEntitlement, revokeEntitlement } from '../../domain/purchases/enti
 import { entitlementsAt } from '../../domain/purchases/entitlements/user-entitlement.ts'
 import { transaction } from '../../store/transaction.ts'
 import { unixSeconds, wholeSeconds } from '../time.ts'
-import { accessProduct, accessSource } from '../words.ts'
+import { accessProduct, accessSource } from '../entitlement-values.ts'
 import { isMissingUser, V3Problem } from './errors.ts'
 import { onUser } from './operation.ts'
 import { shownGrant } from './shown-grant.ts'

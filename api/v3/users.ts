@@ -4,7 +4,7 @@ import { createNamedUser } from '../../domain/purchases/claim-named.ts'
 import { isReportConflict } from '../../domain/purchases/record-reports.ts'
 import { transaction } from '../../store/transaction.ts'
 import { unixSeconds } from '../time.ts'
-import { ENVIRONMENT_WORD } from '../words.ts'
+import { ENVIRONMENT_WORD } from '../entitlement-values.ts'
 import { V3Problem } from './errors.ts'
 import { atKey, environmentsOf, onUser } from './operation.ts'
 

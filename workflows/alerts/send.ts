@@ -8,7 +8,7 @@ import { slackText } from '../destinations/slack.ts'
 import { textSetting } from '../destinations/vendor-request.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
 import { webhookHeaders } from '../outgoing/signature.ts'
-import { alertAsJson, alertAsText } from './words.ts'
+import { alertAsJson, alertAsText } from './format.ts'
 
 export type ChannelDeps = EmailDeps & { outgoing: Outgoing }
 

@@ -7,7 +7,7 @@ import { userEntitlementsOf } from '../../../domain/purchases/entitlements/user-
 import { inTransaction, onPool } from '../../operation.ts'
 import { fullList } from '../../pagination.ts'
 import { wholeSeconds } from '../../time.ts'
-import { accessProduct, accessSource } from '../../words.ts'
+import { accessProduct, accessSource } from '../../entitlement-values.ts'
 
 const PERMISSION_SOURCE = { app_store: 'apple', play_store: 'google', stripe: 'stripe', paddle: 'paddle' } as const
 

@@ -7,7 +7,7 @@ import { listProperties, type Property, propertyErrors, requireSaved, setPropert
 import { createUser, getUser, type User } from '../../../domain/users/user.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { fullList } from '../../pagination.ts'
-import { ENVIRONMENT_WORD } from '../../words.ts'
+import { ENVIRONMENT_WORD } from '../../entitlement-values.ts'
 
 const user = ({ id, created_at, identity_id }: User, kind: EnvironmentKind) => ({
   object: 'user' as const,
