@@ -53,7 +53,7 @@ export const areDefaultProceeds = (
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 
-/** What is wrong with a text that is no currency. */
+/** The error message for a text that is no currency. */
 export const NO_CURRENCY = 'must be a currency code of ISO 4217 such as EUR'
 
 /** Whether the upper-case code is a currency of ISO 4217. */

@@ -50,7 +50,7 @@ export async function requestConsumption(
 
 export type WantedConsumption = { project: number; kind: EnvironmentKind; transaction: string; wish: 'decline' | 'grant_full' }
 
-/** What is to be sent to Apple; null: the project or the customer does not want it any more, or the purchase was erased. */
+/** The information to send to Apple; null: the project or the customer no longer allows it, or the purchase was erased. */
 export async function loadConsumption(db: Db, purchase: number): Promise<WantedConsumption | null> {
   const { rows } = await db.query<WantedConsumption>({
     name: 'load-consumption',

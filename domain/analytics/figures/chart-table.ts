@@ -2,7 +2,7 @@ export type ChartMeasure = 'usd' | 'count' | 'percent'
 /** flow: a sum over the facts of a time. stock: a state at its end. ratio: a quotient of two flows, or of a flow and distinct users. */
 export type ChartKind = 'flow' | 'stock' | 'ratio'
 export type SeriesRelation = 'partsOfWhole' | 'independent'
-/** What places a fact in a bucket. */
+/** The event whose time places a fact in a bucket. */
 export type Placement =
   | 'purchase'
   | 'refund'

@@ -70,7 +70,7 @@ async function groupValues(db: Db, environment: Environment): Promise<FilterValu
   return rows
 }
 
-/** What the attributes can filter by: those values that occur in the facts, the values of most users first, ties by label. */
+/** The values by which the attributes can filter: those that occur in the facts, the values of most users first, ties by label. */
 export async function filterConditions(
   source: FactSource,
   db: Db,

@@ -6,12 +6,12 @@ import type { Filters } from './question.ts'
 import type { FactSource, FigureRelation } from './source.ts'
 import { inSet, loadUserSets } from './user-sets.ts'
 
-/** The numbers of an attribute's words, one of which a row must have; `isRest`: none of which. */
+/** The numbers of an attribute's values in the vocabulary, one of which a row must have; `isRest`: none of which. */
 export type AttributeNumbers = { code: AttributeCode; numbers: readonly number[]; isRest: boolean }
 
 /**
- * What filters mean in terms of the facts: for each attribute the numbers of its words, and the users of whom the others are true. `segment`: what a
- * row must have besides, to belong to one series of a segmented chart.
+ * The filters in terms of the facts: for each column attribute the numbers of its values in the vocabulary, and for the others the sets of
+ * users who match. `segment`: a further condition on a row, so that it belongs to one series of a segmented chart.
  */
 export type Restriction = {
   byAttribute: ReadonlyMap<AttributeCode, readonly number[]>
@@ -22,7 +22,7 @@ export type Restriction = {
 /** The number of an unknown value. */
 const NO_WORD = 0
 
-/** The numbers of the words that mean one of the values. `numbers`: of the words themselves. */
+/** The numbers in the vocabulary that stand for one of the values. `numbers`: those of the values themselves. */
 export function numbersOfValues(
   code: AttributeCode,
   values: readonly string[],

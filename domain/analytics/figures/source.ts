@@ -44,9 +44,9 @@ export type Dialect = {
 }
 
 /**
- * What all facts lie between; they may lie closer together. `days`: of purchases. `currencies`: the numbers of their words; 0 is one, too, where a
- * currency is unknown. `paid`: those of them in which anything is paid. `bits`: every amount is between −2^bits and 2^bits. `areProceedsStated`: of any
- * transaction.
+ * Bounds of all facts; the facts may be within narrower bounds. `days`: of purchases. `currencies`: their numbers in the vocabulary; 0 is
+ * among them if a currency is unknown. `paid`: the currencies in which a payment was made. `bits`: every amount is between −2^bits and
+ * 2^bits. `areProceedsStated`: of any transaction.
  */
 export type FactBounds = {
   days: { first: number; last: number }

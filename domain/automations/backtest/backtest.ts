@@ -28,8 +28,9 @@ const hasEndedBefore = ({ after, since, isOver }: SimulatedPosition, { log_offse
   isOver && log_offset > after && (since === null || logMicros(received_at) >= Date.parse(since) * 1000)
 
 /**
- * What would have happened in the window had the automation been active: the rules of starting, and each run simulated on the log. `db` must
- * be a transaction with one snapshot. The memory that it needs grows with the users, not with the events. Throws `upstream_timeout`.
+ * The runs that the automation would have started in the window had it been active: the rules of starting, and each run simulated on the
+ * log. `db` must be a transaction with one snapshot. The memory that it needs grows with the users, not with the events. Throws
+ * `upstream_timeout`.
  */
 export async function backtest(
   db: Tx,

@@ -94,7 +94,7 @@ const CUSTOMERS_FROM = `
     and (${setting('platforms', 'text')} = '' or u.platform = any (string_to_array(${setting('platforms', 'text')}, ',')))
   order by ${USERS_ORDER}`
 
-/** What a file contains: its rows by `type`, its columns by `type` and `include`. `formulaGuard` concerns the texts of a CSV file only. */
+/** The content of a file: its rows by `type`, its columns by `type` and `include`. `formulaGuard` concerns the texts of a CSV file only. */
 export type FileShape = { type: ExportType; format: ExportFormat; include?: readonly IncludedColumn[]; formulaGuard?: boolean }
 
 const CONTENTS: Record<ExportType, { columns: readonly ExportColumn[]; from: string }> = {

@@ -81,7 +81,7 @@ function pausedIn(state: State | null, { expiryTime }: OwnedLine, statedAt: numb
   return goesOn || state === 'IN_GRACE_PERIOD' || state === 'ON_HOLD' ? false : undefined
 }
 
-/** Who cancelled it: the customer, the developer, or Google because the charge had failed. */
+/** Who cancelled the subscription: the customer, the developer, or Google because the charge had failed. */
 function reportedCause({ canceledStateContext: canceled }: ChainLink['answer']): ReportedRenewal {
   if (canceled?.userInitiatedCancellation) return { isVoluntary: true }
   if (canceled?.systemInitiatedCancellation) return { isVoluntary: false, hasFailed: true }

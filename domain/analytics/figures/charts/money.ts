@@ -30,7 +30,7 @@ export type StatePrefix = '' | 'a_' | 'b_'
  */
 export type Multiplier = { codes: string[]; sql: string; valueOf: (codes: (bigint | null)[]) => bigint }
 
-/** What an amount is multiplied by: the factor, or one of its digits. */
+/** The factor of an amount, or one of its digits. */
 export type FactorPart = number | 'whole'
 
 /** Whether a row of transactions or of states states an amount in USD. */

@@ -22,8 +22,9 @@ export type ScanContext = {
 }
 
 /**
- * What a scan sums. `sql`: of a row; money, for the factor of exchange or one of its digits (null counts as 0). `multiplier`: the index of the
- * scan's multiplier that each row is multiplied by. `only`: conditions of the rows that have a part in it; left out: all. `isCount`: it counts these rows.
+ * A sum of a scan. `sql`: of a row; money, for the factor of exchange or one of its digits (null counts as 0). `multiplier`: the index of
+ * the scan's multiplier by which each row is multiplied. `only`: conditions of the rows that have a part in it; left out: all. `isCount`:
+ * it counts these rows.
  */
 export type MeasuredSum = {
   isMoney: boolean

@@ -9,7 +9,7 @@ import type { RequestedNumber } from './number.ts'
 
 /** `contribution`: the sum of those of the facts. */
 export type CountedFacts = { role: FactRole; kind: (typeof KINDS)[number]; facts: number; contribution: Quotient }
-/** What one unit of a currency was on a day (YYYY-MM-DD), as a decimal text; null: the currency has no rate, and stated amounts in USD count. */
+/** The value of one unit of a currency on a day (YYYY-MM-DD), as a decimal text; null: the currency has no rate, and stated amounts in USD count. */
 export type RateOn = { date: string; rate: string | null }
 /** `amount`: the prices from which the contributions `converted` come, with their signs. */
 export type CurrencySum = { currency: string | null; amount: Quotient; converted: Quotient; first: RateOn; last: RateOn }

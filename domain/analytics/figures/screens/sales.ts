@@ -44,7 +44,7 @@ async function condition({ source }: ScanContext, which: WhichScreens): Promise<
   return number === undefined ? 'false' : `t.screen = ${number}`
 }
 
-/** What screens sold in the intervals of the frame's grid, and what of its window could not be converted. */
+/** The sales of screens in the intervals of the frame's grid, and the amounts of its window that could not be converted. */
 export const salesOfScreens = (
   access: FactAccess,
   environment: Environment,
