@@ -7,20 +7,20 @@ import type { V3Route } from './v3/dispatch.ts'
 
 export type AnyRoute = Route | V3Route | SdkRoute
 
-/** The result of the router for a request. `method`: the path has a route, but not with this method. */
+/** What the router finds for a request. `method`: the path has a route, but not with this method. */
 export type Match =
   | { is: 'found'; route: AnyRoute; parameters: Record<string, string> }
   | { is: 'method'; allow: string }
   | { is: 'none' }
   | { is: 'malformed' }
 
-/** The purchase or the notification of a store that a request was about. */
+/** What a purchase was about, or a notification of a store. */
 export type ClaimAttempt = { store: string | null; ids: Record<string, string> }
 
 /**
- * The state that the layers of the onion share. `operation`: the id of the operation, or `none`; a label of log and metrics. `route`: the
- * path with the names of its parameters, for the log: the path itself has ids of customers. `attempt`: the purchase or notification of the
- * request. `actsIn`: the environment of the user on whom the operation acts, if it is not that of the key.
+ * What the layers of the onion tell each other. `operation`: the id of the operation, or `none`; a label of log and metrics. `route`: the
+ * path with the names of its parameters, for the log: the path itself has ids of customers. `attempt`: what a purchase or a notification is about.
+ * `actsIn`: the environment of the user on whom the operation acts, where it is not that of the key.
  */
 export type RequestState = {
   requestId: string

@@ -11,7 +11,7 @@ export type NotificationLabels = { store: string; environment: string; type: str
 export type StoreMetrics = { notification(labels: NotificationLabels, seconds: number): void }
 /** `sandboxInProduction`: a user of production has claimed a purchase of a store's sandbox, and got access for a short time. */
 export type ClaimMetrics = { sandboxInProduction(): void }
-/** The counters of the queues of stores. */
+/** What the work on the queues of stores counts. */
 export type RefreshMetrics = { refresh(store: string, result: string): void; missed(store: string): void }
 export type Metrics = HttpMetrics &
   RunMetrics &

@@ -2,10 +2,10 @@ import { readSandbox } from '../domain/durable/clock/clock.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Pool } from '../store/connect.ts'
 
-/** The headers with the clock of a sandbox, and whether the sandbox is being emptied. */
+/** What an answer of a sandbox says of its clock, and whether the sandbox is being emptied. */
 export type SandboxStates = (owner: Pick<KeyOwner, 'environment'>) => Promise<{ headers: Record<string, string>; isResetting: boolean }>
 
-/** Is queried for each request: an advance or a reset by another process must show at once. Requests of production never query it. */
+/** Asked for each request: an advance or a reset of another process must show at once. Production never asks. */
 export const sandboxStates =
   (pool: Pool): SandboxStates =>
   async ({ environment }) => {

@@ -7,10 +7,10 @@ import { logRefusal, recordClaim, refusalOf } from './claim.ts'
 import { SdkProblem } from './errors.ts'
 import type { CheckedReceipts, SdkCaller } from './operation.ts'
 
-/** The most lineages of a customer that are claimed. Of more, subscriptions come first, then the newest: each consumable has a lineage of its own. */
+/** Of a customer with more lineages subscriptions come first, then the newest: each consumable has a lineage of its own. */
 const MOST_LINEAGES = 50
 
-/** Each start of an app sends its receipt. Apple is queried again after an hour, and sooner if it gave no answer. */
+/** Each start of an app sends its receipt: Apple is asked again after an hour, and sooner where it gave no answer. */
 const CHECKED_MS = { answered: 3_600_000, unanswered: 300_000 }
 const MOST_CHECKED = 20_000
 
@@ -20,7 +20,7 @@ function remember(checked: CheckedReceipts, key: string, ms: number): void {
   checked.set(key, performance.now() + ms)
 }
 
-/** The requests of the app for which the user waits. */
+/** What the app asks for on behalf of its user, who waits for the result. */
 const isRestore = (trigger: string | undefined): boolean => trigger === 'Restore' || trigger === 'SyncHistoricalData'
 
 const isSubscription = ({ statements }: StoreReport): boolean =>
@@ -48,9 +48,9 @@ async function claimLineage(call: SdkCaller, evidence: Evidence & Confirmation):
 }
 
 /**
- * Claims for the user everything that Apple knows of the customer of a receipt; returns how many lineages the user has of it. Lineages of
- * other users are left out. An unreadable receipt, and a receipt of a project that has not connected Apple, are ignored. Throws 502 if
- * Apple gives no answer and the user waits for one.
+ * Claims for the user what Apple knows of the customer of a receipt; gives how many lineages the user has of it. What belongs to another user is left
+ * out. A receipt that cannot be read, and one of a project that has not connected Apple, are ignored. Throws 502 when Apple gives no answer to
+ * somebody who waits for it.
  */
 export async function claimReceipt(call: SdkCaller, receipt: unknown, { isAwaited = isRestore(call.trigger) } = {}): Promise<number> {
   if (typeof receipt !== 'string' || receipt === '') return 0

@@ -12,7 +12,7 @@ function isCredible(report: StoreReport): boolean {
   }
 }
 
-/** Fetches a claimed purchase. A report that is not credible is not confirmed, and does not prevent the customer's other lineages. */
+/** Fetches a claimed purchase. What is not credible is not confirmed; it does not keep the customer's other lineages. */
 export async function confirmCredible(
   client: Pick<StoreClient, 'confirm'>,
   claim: ClaimToConfirm,

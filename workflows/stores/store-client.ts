@@ -8,14 +8,13 @@ import type { Quota } from './quota.ts'
 
 export type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/purchases/store-inbox/notification.ts'
 
-/** A recorded notification that is to be read in its queue. */
+/** A recorded notification, to be read in its queue. */
 export type RecordedNotification = { id: string; type: string; subtype: string | null; statedAt: number; body: Uint8Array }
 
 /**
- * The content of one notification. `environment` null: it does not name one. `refresh`: the store must be queried before the lineage is
- * known. `transactions`: the transactions that the notification names and that must be fetched by id: they are passed in `FetchContext`.
- * `promised`: the change that the answer of the store must show; stores notify before their API knows it. ignored: the type or content is
- * not used.
+ * What one notification says by itself. `environment` null: it does not tell. `refresh`: a fetch from the store must come before the lineage is known.
+ * `transactions`: those that the notification names and that must be fetched from the store by name: they go into `FetchContext`. `promised`: what the answer of
+ * the store must show; stores notify before their API knows it. ignored: a type or content that is of no interest.
  */
 export type NotificationRead =
   | {
@@ -29,9 +28,8 @@ export type NotificationRead =
   | { is: 'ignored'; type: string }
 
 /**
- * The answer of a store about a lineage. unknown: the store does not know it. gone: the store knew it once and has forgotten it. later: the
- * store is overloaded, slow or failing; `afterMs`: the wait that the store states, else null. refused: the store does not accept the
- * project's credentials.
+ * The answer of a store about a lineage. unknown: the store does not know it. gone: known once; the store has forgotten it. later: overloaded,
+ * slow or failing; `afterMs`: the store's own word, else null. refused: it does not accept the project's credentials.
  */
 export type StoreAnswer =
   | { is: 'reports'; environment: EnvironmentKind; reports: StoreReport[] }
@@ -42,13 +40,13 @@ export type StoreAnswer =
 
 export type NoAnswer = Exclude<StoreAnswer, { is: 'reports' }>
 
-/** A notification that a sweep of a store finds, in the form of a push, so that it can be recorded and read like one. */
+/** What a sweep of a store finds, in the form of a push, so that it can be recorded and read like one. */
 export type SweptNotification = { notification: SignedNotification; body: Uint8Array }
 export type Swept = { is: 'swept'; notifications: SweptNotification[] } | NoAnswer
 
 /**
- * `transactions`: named by the notifications of the queue (see `NotificationRead`). `quota`: is charged before each request; absent:
- * requests are not counted.
+ * `transactions`: named by the notifications of the queue (see `NotificationRead`). `quota`: taken from before each request; absent: requests are not
+ * counted.
  */
 export type FetchContext = {
   settings: StoreSettings
@@ -59,8 +57,8 @@ export type FetchContext = {
 }
 
 /**
- * A claimed purchase: by its ids, by Apple's signature alone, or by a receipt with all other purchases of the customer. `product` null: any
- * product. A claim of Google Play may name the order without the token.
+ * A purchase that somebody claims: by its ids, by Apple's signature alone, or by a receipt with all others of the customer. `product` null:
+ * whichever it is of. Of Google Play a claim may name the order without the token.
  */
 export type ClaimToConfirm = (Omit<StoreClaim, 'product'> & { product: string | null }) | SignedClaim | CustomerClaim
 
@@ -70,21 +68,20 @@ export type ClaimAnswer =
   | { is: 'reports'; environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
 
 /**
- * One permission at a store, as the answer to a harmless request shows it. `why`: the store's error code; `todo`: the instruction for the
- * operator.
+ * One permission at a store, as the answer to a harmless question shows it. `why`: a word of the answer; `todo`: what an operator does about it.
  */
 export type PermissionCheck = { permission: string } & ({ is: 'granted' } | { is: 'refused' | 'no_answer'; why: string; todo: string })
 
 /** One store. All methods throw only for a defect or when `signal` aborts. */
 export type StoreClient = {
-  /** Verifies the sender of the notification before anything is stored. Fetches nothing from a store. */
+  /** Verifies who sent the notification, before anything is stored. Fetches nothing from a store. */
   verify(arrival: Arrival, settings: StoreSettings): Promise<Gate>
-  /** Verifies and decodes the inner content. Throws an error whose message contains no secret when the content cannot be read. */
+  /** Verifies and decodes what is inside. Throws an error whose message names no secret when the content cannot be understood. */
   read(notification: RecordedNotification, settings: StoreSettings): Promise<NotificationRead>
   /** Fetches everything that the store knows of the lineages of a queue. */
   refresh(queue: string, context: FetchContext): Promise<StoreAnswer>
   /** Fetches a claimed purchase. */
   confirm(claim: ClaimToConfirm, context: FetchContext): Promise<ClaimAnswer>
-  /** Requests objects that do not exist: the refusal shows which permissions the credentials have. */
+  /** Requests what does not exist: the refusal shows which permissions the credentials have. */
   check?(context: FetchContext): Promise<PermissionCheck[]>
 }

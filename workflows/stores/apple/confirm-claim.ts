@@ -10,10 +10,10 @@ import { type AppleSignatures, appleSignaturesFor, isForeign, isSignedInTime, is
 import { UnreadableContent, unverified } from './signed-payload.ts'
 import { type AppleTransaction, completeTransaction, transactionStatement } from './transaction-statement.ts'
 
-/** A claim has 10 s. If Apple has not answered by then, Apple's signature is sufficient. */
+/** A claim has 10 s. Apple's signature suffices when Apple itself has not answered by then. */
 const PATIENCE_MS = 8_000
 
-/** The report of a lineage from one transaction alone. */
+/** What a single transaction says of its lineage. */
 const reportOf = (transaction: AppleTransaction, origin: 'push' | 'api'): StoreReport => ({
   platform: 'app_store',
   lineage: transaction.originalTransactionId,
@@ -27,7 +27,7 @@ const reportOf = (transaction: AppleTransaction, origin: 'push' | 'api'): StoreR
 /** A transaction with the report of its lineage. */
 type Confirmed = { transaction: AppleTransaction; report: StoreReport }
 
-/** Null: Apple does not know the transaction, or it is of another app or product. */
+/** Null: not known, or of another app or product. */
 async function fetchTransaction(
   api: AppStoreApi,
   verifier: AppleSignatures,
@@ -62,10 +62,7 @@ async function confirmTransaction(deps: AppleDeps, id: string, product: string |
   return { is: 'reports', environment, reports: [{ ...report, statements }], lineage, subject }
 }
 
-/**
- * The transaction, if its signature is valid for the app and the environment; null: the signature is invalid, or the signed content is no
- * purchase.
- */
+/** The transaction of a signature that holds for the app and the environment; null: it does not, or what is signed is no purchase. */
 async function signedTransaction(
   deps: AppleDeps,
   jws: string,
@@ -109,7 +106,7 @@ async function confirmSigned(deps: AppleDeps, jws: string, context: FetchContext
   }
 }
 
-/** The answer of Apple; undefined when there is none in time. */
+/** The answer of Apple; undefined when it does not come in time. */
 async function confirmWithin(deps: AppleDeps, id: string, product: string, context: FetchContext): Promise<ClaimAnswer | undefined> {
   const patience = timeLimit(deps.patienceMs ?? PATIENCE_MS).signal
   try {
@@ -121,7 +118,7 @@ async function confirmWithin(deps: AppleDeps, id: string, product: string, conte
   }
 }
 
-/** The purchases that a receipt names: all purchases of the customer who has the transaction. */
+/** What a receipt names: all purchases of the customer who has the transaction. */
 async function confirmCustomer(deps: AppleDeps, id: string, context: FetchContext): Promise<ClaimAnswer> {
   if (!isAppleId(id)) return { is: 'unknown' }
   const { environment, settings } = context
@@ -136,8 +133,8 @@ async function confirmCustomer(deps: AppleDeps, id: string, context: FetchContex
 }
 
 /**
- * A claimed transaction with everything that Apple reports of its lineage. A signed transaction is confirmed by its signature, and by Apple
- * where the project is connected. A transaction that only identifies the customer is confirmed with all lineages of the customer.
+ * A claimed transaction with everything that Apple says of its lineage. A signed transaction is confirmed by its signature, and by Apple where the
+ * project is connected. A transaction that only names the customer is confirmed with all lineages of the customer.
  */
 export async function confirmAppleClaim(deps: AppleDeps, claim: ClaimToConfirm, context: FetchContext): Promise<ClaimAnswer> {
   if ('customerTransaction' in claim) return confirmCustomer(deps, claim.customerTransaction, context)

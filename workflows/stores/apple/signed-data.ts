@@ -12,19 +12,19 @@ import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import type { StoreSettings } from '../store-client.ts'
 import type { JudgedChain, JudgedChains } from './judged-chains.ts'
 
-/** The clock difference that the library allows for certificates. */
+/** The difference of clocks that the library allows for certificates. */
 const SKEW_MS = 60_000
 const AHEAD_MS = 5 * 60_000
 
 export const APPLE_ENVIRONMENT = { production: Environment.PRODUCTION, sandbox: Environment.SANDBOX } as const
 
-/** `roots`: DER. `onlineChecks`: certificates are also checked by OCSP, and must be valid now. */
+/** `roots`: DER. `onlineChecks`: certificates are also asked about by OCSP, and must be valid now. */
 export type SignatureRules = { roots: readonly Buffer[]; onlineChecks: boolean; chains: JudgedChains; now: () => number }
 
-/** `appId` null: not stored; only the bundle is checked. */
+/** `appId` null: not stored, the bundle is the only check. */
 type SignedFor = { bundleId: string; appId: string | null; environment: EnvironmentKind }
 
-/** The signature is valid, but for another app or environment. */
+/** Rightly signed, but not for this app or environment. */
 export class ForeignSignature extends VerificationException {
   readonly reason: 'bundle' | 'app' | 'environment'
   constructor(reason: ForeignSignature['reason']) {
@@ -33,12 +33,12 @@ export class ForeignSignature extends VerificationException {
   }
 }
 
-/** Whether the signature is valid, for another app or environment. */
+/** Rightly signed for another app or environment. */
 export const isForeign = (error: unknown): boolean =>
   error instanceof VerificationException &&
   (error.status === VerificationStatus.INVALID_APP_IDENTIFIER || error.status === VerificationStatus.INVALID_ENVIRONMENT)
 
-/** No answer of an OCSP server, or too many new chains: the signature cannot be verified now. */
+/** No answer of an OCSP server, or too many new chains: no judgement now. */
 export const isUndecided = (error: unknown): boolean =>
   error instanceof VerificationException && error.status === VerificationStatus.RETRYABLE_VERIFICATION_FAILURE
 
@@ -53,7 +53,7 @@ const STATUS_TEXTS: Record<VerificationStatus, string> = {
   [VerificationStatus.FAILURE]: 'has a certificate that is revoked or could not be checked',
 }
 
-/** The library's errors have no message. The message of the cause is left out: it may contain a part of the signed data. */
+/** The library's errors have no message. That of the cause is left out: it may show a part of what was signed. */
 async function withMessage<Value>(signed: string, verifying: Promise<Value>): Promise<Value> {
   try {
     return await verifying
@@ -66,20 +66,20 @@ async function withMessage<Value>(signed: string, verifying: Promise<Value>): Pr
   }
 }
 
-/** There is no oldest signing time: repeats are harmless, and history is old. */
+/** Signing times have no oldest age: repeats are harmless, and history is old. */
 export const isSignedInTime = (signedDate: unknown, nowMs: number): signedDate is number =>
   typeof signedDate === 'number' && Number.isFinite(signedDate) && signedDate <= nowMs + AHEAD_MS
 
 /**
- * Apple's verifier with a cache of verified chains: offline, the library verifies the chain again for every signature. It is never made for
- * Xcode and LocalTesting, for which the library verifies nothing.
+ * Apple's verifier with judgements of chains that are kept: offline, the library judges the chain again for every signature. It
+ * is never made for Xcode and LocalTesting, for which the library verifies nothing.
  */
 export class AppleSignatures extends SignedDataVerifier {
   readonly #chains: JudgedChains
   readonly #appId: string | null
 
   constructor({ roots, onlineChecks, chains }: SignatureRules, { bundleId, appId, environment }: SignedFor) {
-    // The library requires an app id for production. Only `verifyNotification` would use it.
+    // The library demands an app id for production. Only `verifyNotification` would use it.
     super([...roots], onlineChecks, APPLE_ENVIRONMENT[environment], bundleId, Number(appId ?? 0))
     this.#chains = chains
     this.#appId = appId
@@ -97,7 +97,7 @@ export class AppleSignatures extends SignedDataVerifier {
     return withMessage('renewal info', super.verifyAndDecodeRenewalInfo(signed))
   }
 
-  /** The app id is checked where the project and the notification both have one, in the sandbox, too. */
+  /** The app id counts where the project and the notification both have one, in the sandbox, too. */
   protected override verifyNotification(bundleId?: string, appAppleId?: number, environment?: string): void {
     if (bundleId !== this.bundleId) throw new ForeignSignature('bundle')
     if (this.#appId !== null && appAppleId !== undefined && String(appAppleId) !== this.#appId) throw new ForeignSignature('app')
@@ -114,12 +114,11 @@ export class AppleSignatures extends SignedDataVerifier {
     const at = usedAt.getTime()
     if (!(chain.fromMs - SKEW_MS <= at && at <= chain.toMs + SKEW_MS))
       throw new VerificationException(VerificationStatus.INVALID_CERTIFICATE)
-    // The library exports the key to text, and jsonwebtoken parses that text again for each signature. jsonwebtoken accepts the key object
-    // as well.
+    // The library exports the key to text, and jsonwebtoken reads that text again for each signature: it takes the key itself as well.
     return { export: () => chain.publicKey } as unknown as KeyObject
   }
 
-  /** Verifies everything but the time of use, which differs between the signatures of a chain. */
+  /** Judges everything but the time of use, which differs between the signatures of a chain. */
   async #judge(roots: X509Certificate[], leaf: X509Certificate, intermediate: X509Certificate): Promise<JudgedChain> {
     const root = roots.find(({ subject, publicKey }) => intermediate.issuer === subject && intermediate.verify(publicKey))
     if (!root) throw new VerificationException(VerificationStatus.VERIFICATION_FAILURE)
@@ -131,7 +130,7 @@ export class AppleSignatures extends SignedDataVerifier {
   }
 }
 
-/** The root certificates are parsed when a verifier is made. */
+/** Root certificates are read when a verifier is made. */
 const MOST_VERIFIERS = 64
 const made = new WeakMap<SignatureRules, Map<string, AppleSignatures>>()
 
@@ -147,7 +146,7 @@ export function appleSignaturesFor(
   const appId = settings.value('app_id')
   const name = JSON.stringify([bundleId, appId, environment])
   const verifier = verifiers.get(name) ?? new AppleSignatures(rules, { bundleId, appId, environment })
-  // The least recently used verifier is removed first.
+  // The one that was used last is kept longest.
   verifiers.delete(name)
   verifiers.set(name, verifier)
   if (verifiers.size > MOST_VERIFIERS) verifiers.delete(verifiers.keys().next().value!)

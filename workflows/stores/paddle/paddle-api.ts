@@ -22,7 +22,7 @@ type WithId = { id: string }
 
 const hasId = (value: unknown): value is WithId => typeof value === 'object' && value !== null && typeof (value as WithId).id === 'string'
 
-/** One GET. `undefined` from `read`: the answer has another shape than requested, which must not count as "nothing is known". */
+/** One GET. `undefined` from `read`: the answer has another shape than requested, which must not be taken for "nothing is known". */
 async function fetchOne<Value>(
   { outgoing, urls, now }: PaddleDeps,
   path: string,
@@ -52,7 +52,7 @@ async function fetchOne<Value>(
       return { is: 'unknown' }
     case 410:
       return { is: 'gone' }
-    // Paddle also answers 403 to an unknown key.
+    // Paddle answers a key that it does not know with 403, too.
     case 401:
     case 403:
       return { is: 'refused', why: `http_${response.status}` }
@@ -78,10 +78,7 @@ function pageOf<Entity>(answer: object, isEntity: (value: unknown) => boolean): 
   return { entities: data, hasMore: meta?.pagination?.has_more === true && data.length > 0 }
 }
 
-/**
- * One page of a list. The address of the next page in the answer is not followed: the key would be sent to that address, whatever it is.
- * Only its parameter is used, the last id.
- */
+/** One page of a list. The address of the next page is not followed: it would get the key, wherever it leads. Its parameter is the last id. */
 export const fetchPaddlePage = <Entity>(
   deps: PaddleDeps,
   path: string,
@@ -91,7 +88,7 @@ export const fetchPaddlePage = <Entity>(
 ): Promise<PaddleAnswer<Page<Entity>>> =>
   fetchOne(deps, `${path}?${new URLSearchParams(query)}`, context, answer => pageOf<Entity>(answer, isEntity))
 
-/** `isWhole` false: the list has more pages than were requested. `statedAt`: the earliest time of the answers. */
+/** `isWhole` false: the list is longer than what was requested. `statedAt`: the earliest of the answers. */
 export type PaddleList<Entity> = { is: 'list'; entities: Entity[]; isWhole: boolean; statedAt: number } | NoAnswer
 
 /** All pages of a list. */
@@ -116,8 +113,8 @@ export async function fetchPaddleList<Entity extends WithId>(
 }
 
 /**
- * Whether the account of the environment accepts the project's key: older keys do not name their account. Any other answer than a refusal
- * of the key shows that Paddle accepted it.
+ * Whether the account of the environment accepts the project's key: older keys do not say whose they are. Any other answer than a refusal of the
+ * key comes from behind it.
  */
 export async function checkPaddleKey(deps: PaddleDeps, context: FetchContext): Promise<{ is: 'accepted' } | NoAnswer> {
   const answer = await fetchOne(deps, '/', context, one => one)
@@ -127,5 +124,5 @@ export async function checkPaddleKey(deps: PaddleDeps, context: FetchContext): P
 
 const ID = /^(sub|txn)_[a-z\d]{26}$/
 
-/** Ids come from callers: a text without the form of an id is not put into an address. */
+/** Ids come from callers: what does not look like one is not put into an address. */
 export const isPaddleId = (id: string, kind: 'sub' | 'txn'): boolean => ID.exec(id)?.[1] === kind

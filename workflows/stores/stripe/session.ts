@@ -7,19 +7,19 @@ import { overQuota } from '../quota.ts'
 import type { FetchContext, NoAnswer } from '../store-client.ts'
 import { storeTime } from '../store-time.ts'
 
-/** The API version of the answers. The compiler fails when an update of the SDK has the types of another version. */
+/** Answers have the shape of this version. The compiler refuses it when an update of the SDK changes the types to those of another one. */
 const API_VERSION: Stripe.LatestApiVersion = '2026-10-28.endive'
 /** A hundred invoices with ten lines each have over a megabyte. */
 const ANSWER_BYTES = 8 * 1024 * 1024
 const LIMIT_MS = 10_000
 const PAGE = 100
-/** At most 2,000 objects of a list are read at once. */
+/** 2,000 of a list: more are not read at once. */
 const MOST_PAGES = 20
 
 /** `now`: real time in ms. */
 export type StripeDeps = { outgoing: Outgoing; apiUrl: string; now: () => number }
 
-/** Stripe's SDK for one refresh or claim. `statedAt`: store time of the earliest answer, in ms. */
+/** Stripe's SDK for one question. `statedAt`: store time of the earliest answer, in ms. */
 export type StripeSession = { stripe: Stripe; statedAt(): number }
 
 class NotAnswered extends Error {
@@ -46,7 +46,7 @@ async function noAnswer(response: Response): Promise<NoAnswer> {
   const code = await codeOf(response)
   const why = code === null ? `http_${status}` : `http_${status}_${code}`
   if (status === 401 || status === 403) return { is: 'refused', why }
-  // Lists with a filter answer 400 to an id that does not exist.
+  // Filters of lists answer an id that does not exist with 400.
   if (status === 404 || (status === 400 && code === 'resource_missing')) return { is: 'unknown' }
   const seconds = retryAfterSeconds(headers.get('retry-after'))
   return later(why, seconds === null ? null : seconds * 1000)
@@ -56,7 +56,7 @@ function sessionWith(deps: StripeDeps, apiKey: string, { signal, quota }: Pick<F
   const bounded = outgoingFetch(deps.outgoing, { answerBytes: ANSWER_BYTES, limitMs: LIMIT_MS })
   const { protocol, hostname, port } = new URL(deps.apiUrl)
   let statedAt = Number.POSITIVE_INFINITY
-  // The SDK counts an error answer without JSON as a success.
+  // The SDK takes an error answer without its JSON for a success.
   const boundedFetch: typeof fetch = async (input, init) => {
     const waitMs = (await quota?.take()) ?? null
     if (waitMs !== null) throw new NotAnswered(overQuota(waitMs))
@@ -82,7 +82,7 @@ function sessionWith(deps: StripeDeps, apiKey: string, { signal, quota }: Pick<F
   return { stripe, statedAt: () => Math.min(statedAt, deps.now()) }
 }
 
-/** The SDK wraps the errors of its HTTP client. */
+/** The SDK wraps what its HTTP client throws. */
 function answerTo(error: unknown): NoAnswer {
   const cause = error instanceof Stripe.errors.StripeConnectionError ? (error.detail as unknown) : error
   if (cause instanceof NotAnswered) return cause.answer
@@ -111,7 +111,7 @@ export async function fetchFromStripe<Value>(
   }
 }
 
-/** An answer without the expected object states nothing. */
+/** An answer that is another object, or none, says nothing. */
 export function expectObject<Value extends { object: string }>(value: Value, object: Value['object']): Value {
   if (value?.object !== object) throw new NotAnswered(later('answer_unreadable'))
   return value
@@ -144,7 +144,7 @@ async function* stripePages<Item extends { id: string }>(
   }
 }
 
-/** All objects of a list, at most the first 2,000; `isWhole` false: there are more. `first`: its first page, if it was fetched before. */
+/** All of a list, the first 2,000 of it; `isWhole` false: there are more. `first`: its first page, where it is known. */
 export async function allOf<Item extends { id: string }>(
   list: (params: PageParams) => Promise<Page<Item>>,
   first?: Page<Item>,
