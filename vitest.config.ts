@@ -19,6 +19,8 @@ export default defineConfig({
     silent: 'passed-only',
     // Much of it waits: for leases, for time-outs, for other processes.
     maxWorkers: 3,
+    // Less collecting of garbage: a twelfth of the processor time of the tests.
+    execArgv: isDeno ? [] : ['--max-semi-space-size=64'],
     // Every file has its own database; what is loaded and compiled serves the next one (a third of the time of the suite).
     isolate: false,
     sequence: { sequencer: LongestFirst },

@@ -8,7 +8,7 @@ import { type RateLimit, rateLimiter } from './rate-limit.ts'
 /** Addresses that are remembered. Beyond them the one that was not seen for the longest time is forgotten. */
 const MOST_ADDRESSES = 20_000
 
-/** What one address may ask with Project Keys, which are public, and with refused keys; of all protocols of apps together. */
+/** The limit of one address for requests with Project Keys, which are public, and with refused keys; of all protocols of apps together. */
 export type AddressLimit = {
   /** The owner of the key of the request. A refused key takes a token of the address. */
   ownerOf(ctx: Context, find: ReturnType<typeof authenticator>): Promise<KeyOwner>

@@ -11,7 +11,7 @@ type AppProblem = {
   details?: readonly Detail[]
 }
 
-/** How the requests of apps are answered in one protocol: where its description is, and the shape of what fails. */
+/** How the requests of apps are answered in one protocol: its description, and the shape of its errors. */
 export type AppProtocol<Problem extends AppProblem> = {
   descriptionPath: string
   description: Promise<string>
@@ -19,7 +19,7 @@ export type AppProtocol<Problem extends AppProblem> = {
   bodyOf: (problem: Problem, path: string) => unknown
 }
 
-/** Answers with the description, or with what `answer` sets; what is thrown is answered in the shape of the protocol. */
+/** Answers with the description, or with the answer that `answer` sets. Thrown errors are answered in the shape of the protocol. */
 export async function answerApp<Problem extends AppProblem>(
   ctx: Parameters<Layer>[0],
   log: Logger,

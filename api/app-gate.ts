@@ -5,7 +5,7 @@ import type { Layer } from './context.ts'
 import { allowanceHeaders, type KeyLimits } from './rate-limit.ts'
 import type { SandboxStates } from './sandbox-state.ts'
 
-/** What the requests of apps pass, whichever protocol they speak. */
+/** The checks of every request of an app, whatever its protocol. */
 export type AppGate = { ownerOf: ReturnType<typeof authenticator>; keys: KeyLimits; addresses: AddressLimit; stateOf: SandboxStates }
 
 type Context = Parameters<Layer>[0]
@@ -16,7 +16,7 @@ export async function identifyApp(ctx: Context, { addresses, ownerOf }: AppGate)
   return owner
 }
 
-/** Takes from the allowances of address and key, and tells the clock of the sandbox; false while the sandbox is being emptied. */
+/** Takes a token of the address and of the key, and sets the headers with the clock of the sandbox; false while the sandbox is being emptied. */
 export async function acceptApp(ctx: Context, { addresses, keys, stateOf }: AppGate, owner: KeyOwner): Promise<boolean> {
   addresses.take(ctx, owner)
   const allowance = keys[owner.kind](`${owner.keyId}:${owner.environmentKind}`, 1)

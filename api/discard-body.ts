@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What a client may still send after the answer is known. Beyond these limits the connection is closed. */
+/** The bytes and the time that a client may still use after the answer is known. Beyond these limits the connection is closed. */
 const MAX_BYTES = 64 * 1024 * 1024
 const MAX_MS = 10_000
 

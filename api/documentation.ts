@@ -19,7 +19,8 @@ const TYPES: Record<string, string> = {
 const GUIDE =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 /**
- * Scalar writes its styles into the page: these, by their hashes, and no others. A test in a browser fails when a version has others.
+ * The hashes of the styles that Scalar writes into the page; the page allows no others. A test in a browser fails when a version of Scalar
+ * has others.
  */
 const SCALAR_STYLES: readonly string[] = [
   'rO+6k1mDRASa9Q8IQu9I3bF+bjRdxDreAZCyGSaxzeI=',
@@ -59,7 +60,7 @@ function addresses(): Map<string, URL> {
 
 const unzip = promisify(gunzip)
 
-/** Reads once, and again only after a failure: what is sent and its ETag belong together. */
+/** Reads once, and again only after a failure: the content and its ETag belong together. */
 function kept(read: () => Promise<Buffer>): () => Promise<{ content: Buffer; etag: string }> {
   let stored: Promise<{ content: Buffer; etag: string }> | undefined
   const load = async () => {
@@ -75,7 +76,7 @@ function kept(read: () => Promise<Buffer>): () => Promise<{ content: Buffer; eta
   }
 }
 
-/** Sends a file, or 304 to whoever has it. What is stored compressed goes out so to whoever takes it. */
+/** Sends a file, or 304 to a client that has it. A file that is stored compressed is sent compressed to clients that accept it. */
 function send(file: URL): Handler {
   const isZipped = extname(file.pathname) === '.gz'
   const type = TYPES[extname(isZipped ? file.pathname.slice(0, -'.gz'.length) : file.pathname)]!
@@ -111,7 +112,7 @@ const redirect =
     ctx.status = status
   }
 
-/** Gives the handler for the request of a page or of one of its files; of `/` only for a browser. */
+/** Returns the handler for the request of a page or of one of its files; for `/` only if a browser requests it. */
 export function documentation(): (ctx: Koa.Context) => Handler | undefined {
   const handlers = new Map<string, Handler>([...addresses()].map(([path, file]) => [path, send(file)]))
   handlers.set('/docs/v3', redirect('/docs/api/v3', 301))

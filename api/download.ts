@@ -26,7 +26,7 @@ function fileName({ type, format, compression, from_timestamp, to_timestamp }: E
 type DownloadDeps = { pool: Pool; secrets: Secrets; storage: FileStorage }
 type FindFile = (id: string) => Promise<ExportRow | null>
 
-/** Lookups at a time: anybody may ask for a file, and the other connections are for requests with a key. */
+/** Concurrent lookups: everybody may request a file, and the other connections are for requests with a key. */
 const LOOKUPS = 2
 
 /** An erasure replaces a file once. Several concurrent erasures may each replace it. */

@@ -45,7 +45,7 @@ export type ErrorBody = { error: { type: ErrorType; code: ErrorCode; message: st
 
 const MAX_DETAILS = 100
 
-/** An answer that is an error. Any layer of the onion throws it, one layer answers it. */
+/** An answer that is an error. Any layer of the onion throws it, and one layer answers it. */
 export class Problem extends Error {
   readonly status: number
   readonly body: ErrorBody

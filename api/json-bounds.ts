@@ -5,7 +5,7 @@ const MAX_DEPTH = 64
 /** The most keys of one object: an object with many different keys takes a hundred times as long to parse as the same keys in small objects. */
 const MOST_OF_AN_OBJECT = 5_000
 
-/** Bounds of a body: what parsing and validating take depends on them, and hardly on the bytes. */
+/** Bounds of a body: the time of parsing and validation depends on them, and hardly on the bytes. */
 export type JsonBounds = { keys: number; values: number }
 
 /** For bodies of 1 MiB, and for larger ones: a thousand events of 25 fields and 100 properties each. */
@@ -16,8 +16,8 @@ const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
 const [OPENS_LIST, CLOSES_LIST, OPENS_OBJECT, CLOSES_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Counts levels, keys and values in the bytes of JSON while they arrive, chunk by chunk. In UTF-8 no byte of another character is one of
- * these signs. What is no JSON may count as anything: parsing refuses it.
+ * Counts levels, keys and values in the bytes of JSON while they arrive, chunk by chunk. In UTF-8 no byte of another character equals one
+ * of these signs. For bytes that are no JSON the counts have no meaning: parsing refuses them.
  */
 export function jsonCounter({ keys: mostKeys, values: mostValues }: JsonBounds) {
   let fault: Detail | null = null

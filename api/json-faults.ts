@@ -1,6 +1,6 @@
 import type { Detail } from '../domain/kernel/refusal.ts'
 
-// What `JSON.parse` changes silently: of a key that stands twice in an object it keeps the last value, and it rounds long numbers.
+// The silent changes of `JSON.parse`: it keeps the last value of a repeated key in an object, and it rounds long numbers.
 
 const isLost = (value: unknown): boolean =>
   typeof value === 'number' && (Number.isInteger(value) || !Number.isFinite(value)) && !Number.isSafeInteger(value)
@@ -30,7 +30,7 @@ function lookInto(value: unknown): { keys: number; losesNumbers: boolean } {
   return { keys, losesNumbers }
 }
 
-/** The path of the first number that is lost. Depth is bounded before. */
+/** The path of the first number that is rounded. The depth was checked before. */
 function lostNumber(value: unknown, path: string): string | null {
   if (isLost(value)) return path
   if (typeof value !== 'object' || value === null) return null
@@ -51,7 +51,7 @@ function endOfText(json: string, start: number): number {
   }
 }
 
-/** The path of the first key that its object has already. `json` is valid. */
+/** The path of the first key that occurs earlier in its object. `json` is valid. */
 function repeatedKey(json: string): string | null {
   type Level = { keys: Set<string> | null; name: string | number }
   const levels: Level[] = []
@@ -84,7 +84,7 @@ function repeatedKey(json: string): string | null {
 }
 
 /**
- * The first thing in `json` that its parsed `value` does not have any more. `keys`: how many keys the bytes have; `pause` lets others go first
+ * The first key or number in `json` that its parsed `value` lacks. `keys`: the number of keys in the bytes; `pause` lets other requests run
  * between two passes over a long body.
  */
 export async function lossOf(json: string, value: unknown, keys: number, pause: () => Promise<void>): Promise<Detail | null> {

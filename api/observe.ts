@@ -15,7 +15,7 @@ export const requestId: Layer = async (ctx, next) => {
   await next()
 }
 
-/** Writes one log line and two metrics per request, after the answer is known. The line has no path: a path without a route may hold anything. */
+/** Writes one log line and two metrics per request, after the answer is known. The line has no path: a path without a route may contain any text. */
 export const observe =
   ({ log, metrics }: { log: Logger; metrics: HttpMetrics }): Layer =>
   async (ctx, next) => {

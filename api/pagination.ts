@@ -25,11 +25,11 @@ export const fullList = <const Url extends string, Item>(url: Url, data: Item[])
   has_more: false as const,
 })
 
-/** Tells the caller that the cursor names no row of the list and the answer is the first page. */
+/** The header of an answer whose cursor names no row of the list, so that the answer is the first page. */
 export const restartedHeader = (restarted: boolean): Record<string, string> => (restarted ? { 'X-Qon-Pagination-Restarted': 'true' } : {})
 
-/** Tells the caller how many users have facts that are posted and not yet in the answer. */
+/** The header with the number of users whose posted facts are not yet in the answer. */
 export const behindHeader = (users: number): Record<string, string> => (users > 0 ? { 'X-Facts-Behind': String(users) } : {})
 
-/** The same of an answer that is no list. */
+/** The same as a field, for an answer that is no list. */
 export const behindField = (users: number): { behind?: number } => (users > 0 ? { behind: users } : {})

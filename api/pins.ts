@@ -3,7 +3,7 @@ import { attachToConfiguration, detachFromConfiguration } from '../domain/growth
 import { audit, type Trail } from '../domain/kernel/audit/record.ts'
 import type { Tx } from '../store/connect.ts'
 
-// The changes of a user's pins with their entries in the audit log. What changes nothing leaves none.
+// The changes of a user's pins with their entries in the audit log. A request that changes nothing leaves no entry.
 
 type PinTrail = Trail & { environment: number }
 /** A remote configuration or an experiment, and a user. */

@@ -6,7 +6,7 @@ type Parameter = OperationDescription['query'][number]
 const INTEGER = /^-?\d{1,16}$/
 const NUMBER = /^-?\d{1,16}(\.\d+)?$/
 
-/** Text -> the declared type. Text of another form stays text, and the validator reports it. */
+/** Converts text to the declared type. Text of another form stays text, and the validator reports it. */
 function typed(text: string, type: Parameter['type']): unknown {
   if (type === 'integer' && INTEGER.test(text)) return Number(text)
   if (type === 'number' && NUMBER.test(text)) return Number(text)
@@ -16,7 +16,7 @@ function typed(text: string, type: Parameter['type']): unknown {
 
 const decode = (text: string) => decodeURIComponent(text.replaceAll('+', ' '))
 
-/** Query string -> values for the validator, and the faults that the validator cannot see (repeats, malformed encoding, NUL). */
+/** Converts the query string to values for the validator, and returns the faults that the validator cannot see (repeats, malformed encoding, NUL). */
 export function parseQuery(search: string, parameters: readonly Parameter[]): { values: Record<string, unknown>; faults: Detail[] } {
   const values: Record<string, unknown> = {}
   const faults: Detail[] = []

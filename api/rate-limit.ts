@@ -28,7 +28,7 @@ export function rateLimiter(
     const bucket = buckets.get(key) ?? { tokens: burst, at: now }
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond)
     bucket.at = now
-    // Last in the order of use.
+    // Moves the bucket to the end of the order of use.
     buckets.delete(key)
     if (buckets.size >= mostKeys) buckets.delete(buckets.keys().next().value!)
     buckets.set(key, bucket)

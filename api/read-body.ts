@@ -5,7 +5,7 @@ import { invalidData, Problem } from './errors.ts'
 import { boundsOf, jsonCounter } from './json-bounds.ts'
 import { lossOf } from './json-faults.ts'
 
-/** Between the steps of a longer body other requests come first: each step takes some ten milliseconds. */
+/** A longer body is parsed in steps of some ten milliseconds; other requests run between them. */
 const LONG_BYTES = 256 * 1024
 const JSON_TYPE = /^application\/json\s*(;|$)/i
 

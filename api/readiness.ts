@@ -9,7 +9,7 @@ import { type Throttled, throttled } from './throttled.ts'
 /** A load balancer gives up after a second or two: an answer without the latest figures is better than none. */
 const WAIT_MS = { withLast: 1_000, withoutLast: 3_000 }
 const MIGRATED_FRESH_MS = 1_000
-/** The figures read the beginning of every group of jobs, which costs the most when the database is busiest. */
+/** The interval between two reads: the figures read the beginning of every group of jobs, which costs the most when the database is busiest. */
 const DRIFT_FRESH_MS = 5_000
 
 /** `slow`: the database did not answer in time. That is no reason to take the service out of a load balancer. */
@@ -19,8 +19,8 @@ export type Readiness = { database(): Promise<DatabaseState>; drift(): Promise<D
 const latest = <T>(recent: Throttled<T>): T | null => (recent.is === 'read' ? recent.value : recent.is === 'slow' ? recent.last : null)
 
 /**
- * What `/readyz` and the metrics say about the database. `pool`: nothing else uses its connections, because a queue of other statements would
- * look like a database that is gone.
+ * The state of the database for `/readyz` and the metrics. `pool`: no other statements use its connections, because a queue of other
+ * statements would look like a database that is down.
  */
 export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Readiness {
   const migrated = throttled(() => isMigrated(pool), { freshMs: MIGRATED_FRESH_MS, waitMs: WAIT_MS })

@@ -17,7 +17,7 @@ export function refuseRaw(server: Server, publicUrl: () => string): void {
     const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
     const message = tooLarge ? `request line and headers are larger than ${HEADER_BYTES} bytes` : 'this is no HTTP request'
     const status = tooLarge ? '413 Content Too Large' : '400 Bad Request'
-    // Of what has arrived in one piece; of a request in pieces this may be a later one.
+    // The limits apply to the bytes that arrived in one piece; of a request in pieces this may be a later piece.
     const path = TARGET.exec(error.rawPacket?.toString('latin1', 0, 256) ?? '')?.[1]
     const isV3 = path !== undefined && isV3Path(path)
     const problem = { type: 'request', code: 'invalid_request', message }

@@ -2,11 +2,11 @@ import { Refusal } from '../domain/kernel/refusal.ts'
 import type { Pool } from '../store/connect.ts'
 import { type InTurn, takingTurns } from '../store/taking-turns.ts'
 
-/** What one environment may use of the turns that the others leave. */
+/** The share of the free turns that one environment may use. */
 const SHARE = 1 / 2
-/** Requests with expensive reads at the same time, as a part of all. */
+/** Concurrent requests with expensive reads, as a part of all. */
 const EXPENSIVE = 0.4
-/** After that a caller hardly waits any longer. */
+/** After this time a caller hardly waits any longer. */
 const LONGEST_WAIT_MS = 10_000
 
 export type RequestTurns = <T>(environment: number, isExpensive: boolean, work: () => Promise<T>) => Promise<T>

@@ -4,7 +4,7 @@ import type { ApiOperation } from './operation.ts'
 import * as analyticsAnnotations from './v4/analytics/annotations.ts'
 import * as analyticsCharts from './v4/analytics/charts.ts'
 import * as analyticsCohorts from './v4/analytics/cohorts.ts'
-import * as analyticsBehind from './v4/analytics/drill-down.ts'
+import * as drillDown from './v4/analytics/drill-down.ts'
 import * as analyticsInsights from './v4/analytics/insights.ts'
 import * as analyticsMeta from './v4/analytics/meta.ts'
 import * as screensAnalytics from './v4/analytics/screens.ts'
@@ -42,7 +42,7 @@ import * as users from './v4/users/users.ts'
 const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...alerts,
   ...analyticsAnnotations,
-  ...analyticsBehind,
+  ...drillDown,
   ...analyticsCharts,
   ...analyticsCohorts,
   ...analyticsInsights,

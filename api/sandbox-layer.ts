@@ -3,7 +3,10 @@ import type { Layer } from './context.ts'
 import { Problem } from './errors.ts'
 import { isOpenDuringReset, type SandboxStates } from './sandbox-state.ts'
 
-/** Tells the clock of the sandbox, as of the end of an operation that moves it; refuses other operations while the sandbox is being emptied. */
+/**
+ * Sets the headers with the clock of the sandbox, as of the end of an operation that moves it; refuses other operations while the sandbox
+ * is being emptied.
+ */
 export function sandboxState(stateOf: SandboxStates): Layer {
   return async (ctx, next) => {
     const { owner, match } = ctx.state

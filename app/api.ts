@@ -103,7 +103,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
     verifiers: storeVerifiers(pool, clients),
-    stores: { admits: verifiersOf(clients) },
+    stores: { verifiers: verifiersOf(clients) },
     backtests: backtestTurns(),
     turns: requestTurns(pool.options.max - RESERVED),
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),

@@ -97,9 +97,9 @@ export function readConfig(given: Env): Config {
     return value
   }
 
-  const oneOf = <T extends string>(name: string, words: readonly T[], fallback: T): T => {
+  const oneOf = <T extends string>(name: string, choices: readonly T[], fallback: T): T => {
     const given = text(name) ?? fallback
-    if (!words.includes(given as T)) throw new ConfigError(`${name}=${given}: must be one of ${words.join(', ')}`)
+    if (!choices.includes(given as T)) throw new ConfigError(`${name}=${given}: must be one of ${choices.join(', ')}`)
     return given as T
   }
 

@@ -31,7 +31,7 @@ export const bench = (): Promise<Result> =>
     const key = facts.tenant.secretKey
     const rows: string[][] = []
     const worst = { name: '', ours: 0, peer: 0 }
-    // A stock asks for the standings of its month, which are made behind the answer, once.
+    // A stock needs the snapshot of its month, which is made once, after the answer.
     for (const { path } of figureQuestions(facts.end)) await measure(ours.url, key, path, 1)
     for (const { name, path } of figureQuestions(facts.end)) {
       say(name)

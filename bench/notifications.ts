@@ -58,9 +58,9 @@ async function signatureCosts(chain: AppleChain, bodies: Uint8Array[]) {
   const client = appStore({ fetch, urls, roots: [chain.root], onlineChecks: false })
   const verifier = new SignedDataVerifier([chain.root], false, Environment.PRODUCTION, BUNDLE, APP_ID)
   const address = 'http://127.0.0.1/stores/apple/1'
-  const admit = (body: Uint8Array) => client.admit({ body, headers: {}, address, receivedAtMs: Date.now() }, settings)
+  const verify = (body: Uint8Array) => client.verify({ body, headers: {}, address, receivedAtMs: Date.now() }, settings)
   const whole = async (body: Uint8Array) => {
-    const gate = await admit(body)
+    const gate = await verify(body)
     if (gate.is !== 'accepted') throw new Error(gate.is)
     await client.read({ ...gate.notification, body }, settings)
   }
@@ -77,7 +77,7 @@ async function signatureCosts(chain: AppleChain, bodies: Uint8Array[]) {
     const { user, system } = process.cpuUsage(before)
     return (user + system) / 1000 / SAMPLE
   }
-  return { outer: await cost(admit), bareOuter: await cost(bare), whole: await cost(whole), bareWhole: await cost(bareWhole) }
+  return { outer: await cost(verify), bareOuter: await cost(bare), whole: await cost(whole), bareWhole: await cost(bareWhole) }
 }
 
 /** Milliseconds of CPU that a process has used. */

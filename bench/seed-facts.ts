@@ -47,7 +47,7 @@ const wordOf =
 
 const hash = (salt: number, of: number) => `((hashint8(n * 31 + ${salt})::bigint & 2147483647) % ${of})`
 
-async function addWords(pool: Pool, environment: number): Promise<Map<Kind, number>> {
+async function addVocabulary(pool: Pool, environment: number): Promise<Map<Kind, number>> {
   const first = new Map<Kind, number>()
   for (const [kind, words] of Object.entries(WORDS)) {
     const { rows } = await pool.query<{ no: number }>(
@@ -74,7 +74,7 @@ export async function seedFacts(
   users: number,
 ): Promise<{ transactions: number; changes: number; end: number }> {
   say(`seeding facts of ${thousands(users)} users`)
-  const word = wordOf(await addWords(pool, environment))
+  const word = wordOf(await addVocabulary(pool, environment))
   await pool.query(RATES, [CURRENCIES])
   const end = Math.floor(Date.now() / 1000)
   const start = end - FACT_DAYS * 86_400

@@ -1,3 +1,3 @@
 /** `a, b or c`. */
-export const oneOf = (words: readonly string[]): string =>
-  words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+export const oneOf = (choices: readonly string[]): string =>
+  choices.length < 2 ? choices.join() : `${choices.slice(0, -1).join(', ')} or ${choices.at(-1)}`

@@ -10,8 +10,8 @@ const MAX_FIELD = 256
 /** Errors that are read for the lines: a value has at most five. A body may cause 300,000. */
 const MAX_ERRORS = 1000
 
-const listed = (words: readonly unknown[], last: string) => {
-  const texts = words.map(String)
+const listed = (values: readonly unknown[], last: string) => {
+  const texts = values.map(String)
   return texts.length < 2 ? texts.join('') : `${texts.slice(0, -1).join(', ')} ${last} ${texts.at(-1)}`
 }
 /** A value of an enum. The empty text and null would not be seen between the commas. */

@@ -13,7 +13,7 @@ export const LOCK = {
   annotations: 4_110,
   views: 4_111,
   rebuild: 4_112,
-  words: 4_113,
+  vocabulary: 4_113,
   storeSweep: 4_114,
   appUser: 4_115,
   screenEvents: 4_116,

@@ -3,8 +3,8 @@ import type { Db } from './connect.ts'
 /** A smaller table needs no statistics: reading all of it costs less than a millisecond. */
 const SMALLEST_PAGES = 100
 
-// What a crash of the server leaves: the size of a table, the size that its last vacuum or analyze noted, and its columns' statistics. The
-// counters that autovacuum goes by are lost: it analyzes a table when as many rows again have changed.
+// What is left after a crash of the server: the size of a table, the size at its last vacuum or analyze, and its columns' statistics. The
+// counters of autovacuum are lost: it analyzes a table when as many rows again have changed.
 const GROWN = `
 select quote_ident(c.relname) as name from pg_class c
 where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relpersistence = 'p'
@@ -14,8 +14,8 @@ where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relpersi
 order by pg_relation_size(c.oid)`
 
 /**
- * Analyzes the tables that have no statistics, or have grown to more than twice the size that their statistics are of; returns their names.
- * A table that somebody else analyzes or vacuums at the moment is left to them.
+ * Analyzes the tables that have no statistics, or have grown to more than twice the size at their last statistics; returns their names.
+ * Tables that another session analyzes or vacuums at the moment are skipped.
  */
 export async function analyzeGrown(db: Db): Promise<string[]> {
   const { rows } = await db.query<{ name: string }>(GROWN)

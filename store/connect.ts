@@ -41,7 +41,7 @@ const IDLE_IN_TRANSACTION_MS = 60_000
 /** On a busy machine some time may pass between two statements. */
 const SHORTEST_IDLE_MS = 5_000
 
-/** The answer of the server after its own limits arrives within this. */
+/** The time limit for the server's answer after its own limits. */
 const SILENCE_MARGIN_MS = 15_000
 /** The system probes an idle connection: a dead one may hold a lock that others wait for. */
 export const KEEP_ALIVE = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 }

@@ -1,11 +1,11 @@
-/** Runs at most `most` pieces of work of one key at a time; the others of the key wait in the order in which they came. */
+/** Runs at most `most` tasks of one key at a time; the other tasks of the key wait in the order in which they came. */
 export function limitPerKey(most: number): <T>(key: number, work: () => Promise<T>) => Promise<T> {
   const ofKeys = new Map<number, { running: number; waiting: (() => void)[] }>()
   return async (key, work) => {
     const of = ofKeys.get(key) ?? { running: 0, waiting: [] }
     ofKeys.set(key, of)
     if (of.running < most) of.running++
-    // Whoever ends hands its place over.
+    // A task that ends passes its turn to the next one.
     else await new Promise<void>(resolve => of.waiting.push(resolve))
     try {
       return await work()

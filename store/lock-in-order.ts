@@ -7,7 +7,7 @@ type LockedRows = {
   key: string
   /** An array of keys. */
   keys: string
-  /** What is selected; the key unless given. */
+  /** The selected columns; the key unless given. */
   columns?: string
   /** A further condition, checked on the locked row. */
   where?: string

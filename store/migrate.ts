@@ -60,7 +60,10 @@ export async function appliedMigrations(db: Db): Promise<AppliedMigration[]> {
 
 const USE_EMPTY = 'set DATABASE_URL to an empty database, or DATA_DIR to an empty folder'
 
-/** @throws SchemaRefused for a history that this program cannot continue. `useNewer`: what to do with the newer program. */
+/**
+ * @throws SchemaRefused for a history that this program cannot continue. `useNewer`: the instruction for the operator when the schema is of
+ * a newer program.
+ */
 export function requireKnown(history: readonly AppliedMigration[], known: readonly AppliedMigration[], useNewer: string): void {
   const relation = relationOf(history, known)
   if (relation === 'newer')

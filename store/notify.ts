@@ -11,13 +11,13 @@ type Notice = [channel: string, payload: string]
 type Notices = Map<string, Notice>
 
 const NOTIFY = 'select pg_notify(channel, payload) from unnest($1::text[], $2::text[]) n(channel, payload)'
-/** After a statement the sender rests for twice as long as it took: under load its cost is a fixed part of one connection. */
+/** After a statement the sender pauses for twice as long as it took: under load its cost is a fixed part of one connection. */
 const REST = 2
 
 const ofTransactions = new WeakMap<Tx, Notices>()
 const senders = new WeakMap<Pool, ReturnType<typeof sender>>()
 
-/** Notices that come while a statement is under way go together with the next one. */
+/** Notices that arrive while a statement is under way are sent together with the next one. */
 function sender(pool: Pool) {
   let pending: Notices = new Map()
   let isSending = false
@@ -47,21 +47,21 @@ function send(pool: Pool, notices: Notices): void {
   add(notices)
 }
 
-/** From here on the notices of the transaction wait for its commit. */
+/** From now on the notices of the transaction wait for its commit. */
 export const collectNotices = (tx: Tx): unknown => ofTransactions.set(tx, new Map())
 
-/** The transaction has committed: what it has announced is sent. */
+/** The transaction has committed: its notices are sent. */
 export function sendNotices(pool: Pool, tx: Tx): void {
   const notices = ofTransactions.get(tx)
   if (notices && notices.size > 0) send(pool, notices)
 }
 
-/** The transaction has ended. What it has announced and not committed is forgotten. */
+/** The transaction has ended. Notices that were not committed are dropped. */
 export const forgetNotices = (tx: Tx): unknown => ofTransactions.delete(tx)
 
 /**
- * Notifies the listeners of a channel once the transaction has committed; at once where `db` is the pool. A session that begins and commits by
- * itself, without `transaction`, notifies nobody.
+ * Notifies the listeners of a channel once the transaction has committed; at once where `db` is the pool. A session that begins and commits
+ * by itself, without `transaction`, sends no notice.
  */
 export function notifyAfterCommit(db: Db, channel: string, payload: string): void {
   const key = `${channel} ${payload}`

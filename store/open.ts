@@ -53,7 +53,7 @@ async function keptSecret(dataDir: string): Promise<string> {
   return (await readFile(file, 'utf8')).trim()
 }
 
-/** Replaces the kept secret by a restored one. */
+/** Replaces the stored secret by a restored one. */
 export async function keepSecret(dataDir: string, secret: string): Promise<void> {
   await mkdir(dataDir, { recursive: true })
   await writeFile(join(dataDir, SECRET_FILE), secret, { mode: 0o600, flush: true })

@@ -3,8 +3,8 @@ import process from 'node:process'
 import { DataDirRefused } from './embedded/refusal.ts'
 
 /**
- * Refuses a data folder that another user can write: who can replace the secret or the files of the database is the service. A folder that is
- * missing or cannot be read is left to whoever uses it.
+ * Refuses a data folder that another user can write: a user who can replace the secret or the files of the database controls the service. A
+ * folder that is missing or cannot be read is not refused here; its later use fails.
  */
 export async function requirePrivateFolder(path: string): Promise<void> {
   const found = await stat(path).catch(() => undefined)
@@ -14,14 +14,14 @@ export async function requirePrivateFolder(path: string): Promise<void> {
     throw new DataDirRefused(`The data folder ${path} ${why}, or set DATA_DIR to a folder of its own.`)
   }
   if ((found.mode & 0o002) !== 0) refuse(`can be written by every user: chmod o-w ${path}`)
-  // Containers give a volume to a group of the process. Deno does not tell the groups.
+  // Containers give a volume to a group of the process. Deno does not list the groups.
   const groups = process.getgroups?.()
   if ((found.mode & 0o020) !== 0 && us !== 0 && groups && ![process.getegid?.(), ...groups].includes(found.gid))
     refuse(`can be written by another group (gid ${found.gid}): chmod g-w ${path}`)
   if (us !== 0 && found.uid !== us && found.uid !== 0) refuse(`belongs to another user (uid ${found.uid}): start as that user`)
 }
 
-/** Refuses a secret file in a data folder that others can read or write, or that another user has put there. A missing file is none. */
+/** Refuses a secret file in a data folder that others can read or write, or that another user has put there. A missing file is accepted. */
 export async function requirePrivateFile(path: string, folder: string): Promise<void> {
   const us = process.getuid?.()
   if (us === undefined) return

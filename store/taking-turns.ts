@@ -1,18 +1,18 @@
 export type TurnOptions = {
-  /** The part (0..1) of what the other keys leave which one key may use; all of it unless given. */
+  /** The part (0..1) of the turns left by the other keys that one key may use; all of them unless given. */
   share?: number
 }
 
-/** `patience`: called when the work must wait; its signal ends the wait, and never the work. */
+/** `patience`: is called when the task must wait; its signal ends the wait, and never the task. */
 type Waiting = { patience?: () => AbortSignal }
 
 /** `hasWaited`: time has passed since the call. */
 export type InTurn = <T>(key: number, work: (hasWaited: boolean) => Promise<T>, options?: Waiting) => Promise<T>
 
 /**
- * Runs at most `atOnce` pieces of work at a time. The others wait in one queue for each `key`, and the keys take turns: in one queue for
- * all, a piece of work behind the thousand of another key would wait for all of them. With a share, work that never ends stops no other key:
- * of ten turns at half a share the first key gets five, the next one three, then one and one.
+ * Runs at most `atOnce` tasks at a time. The others wait in one queue for each `key`, and the keys take turns: in one queue for all, a task
+ * after the thousand tasks of another key would wait for all of them. With a share, tasks that never end stop no other key: of ten turns at
+ * half a share the first key gets five, the next one three, then one and one.
  */
 export function takingTurns(atOnce: number, { share = 1 }: TurnOptions = {}): InTurn {
   let running = 0
@@ -36,7 +36,7 @@ export function takingTurns(atOnce: number, { share = 1 }: TurnOptions = {}): In
       if (!hasTurn(key)) continue
       const [start] = starts
       starts.delete(start!)
-      // The key goes to the end of the line, unless no work of it is left.
+      // The key goes to the end of the queue, unless it has no more tasks.
       waiting.delete(key)
       if (starts.size > 0) waiting.set(key, starts)
       count(key, 1)

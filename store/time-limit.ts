@@ -1,7 +1,10 @@
-/** One reason for all: `AbortSignal.timeout` makes an error with its stack whenever a time is over, most of which nobody waits for any more. */
+/**
+ * One reason for all signals: `AbortSignal.timeout` makes an error with its stack whenever a time is over, and mostly nothing waits for the
+ * signal any more.
+ */
 const OVER = new DOMException('The time is over', 'TimeoutError')
 
-/** `end`: the time does not matter any more. A limit without an end costs a timer. */
+/** `end`: cancels the limit. A limit without an end keeps its timer. */
 export type TimeLimit = { signal: AbortSignal; end(): void }
 
 /** Aborts after so many milliseconds, with a `TimeoutError`. Does not keep the process alive. */

@@ -65,8 +65,8 @@ export async function savepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs two pieces of work that do not need each other's answers, in this order: a pipelined connection sends the second right behind the
- * first. Throws the error of the one that failed first, after both have ended: a rollback that follows finds no statement of them running.
+ * Runs two tasks that do not need each other's answers, in this order: a pipelined connection sends the second right after the first.
+ * Throws the error of the task that failed first, after both have ended: no statement of the tasks is under way when the rollback follows.
  */
 export async function atOnce<A, B>(tx: Tx, first: () => Promise<A>, second: () => Promise<B>): Promise<[A, B]> {
   if (!isPipelined(tx)) return [await first(), await second()]

@@ -10,7 +10,10 @@ export type BullBoardOptions = { url: string; prefix: string; at: string; onErro
 
 export type BullBoard = { show: Koa.Middleware; close(): Promise<void> }
 
-/** Shows the queues of the installation under the address `at`, read-only: the sweep repeats by itself whatever could be repeated there. */
+/**
+ * Shows the queues of the installation under the address `at`, read-only: there is nothing to retry by hand, because the sweep dispatches
+ * again by itself.
+ */
 export async function bullBoard({ url, prefix, at, onError }: BullBoardOptions): Promise<BullBoard> {
   const connection = promptConnection(url)
   reportOnce([connection], onError)
@@ -20,7 +23,7 @@ export async function bullBoard({ url, prefix, at, onError }: BullBoardOptions):
   const board = createBullBoard({ queues: [], serverAdapter: adapter, options: { uiConfig: { boardTitle: 'Perennial' } } })
   const middleware = adapter.registerPlugin() as unknown as Koa.Middleware
 
-  /** Adds the kinds that workers listen to. While Redis is away the page stays as it was. */
+  /** Adds the kinds that workers listen to. While Redis is down the page stays as it was. */
   async function addNewQueues(): Promise<void> {
     const kinds = await connection.smembers(kindsKey(prefix)).catch(() => [])
     for (const kind of kinds.sort()) {

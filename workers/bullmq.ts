@@ -23,7 +23,7 @@ export const kindsKey = (prefix: string): string => `${prefix}:kinds`
 export const SHARED = { prefix: 'perennial', skipVersionCheck: true }
 
 /**
- * The queue over BullMQ on Redis. Redis may be away, at the start or later: an announcement then fails at once, and everything works again
+ * The queue over BullMQ on Redis. Redis may be down, at the start or later: an announcement then fails at once, and everything works again
  * when Redis is back.
  */
 export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: BullmqOptions): Promise<Queue> {
@@ -51,10 +51,13 @@ export async function bullmqQueue({ url, prefix = SHARED.prefix, onError }: Bull
     return added
   }
 
-  /** For the operator's page alone; repeated now and then, in case Redis has lost it. */
+  /** Only the operator's page reads it. It is written again now and then, in case Redis has lost it. */
   const storeKind = (kind: string) => void announcing.sadd(kindsKey(prefix), kind).catch(() => {})
 
-  /** While all workers are full for long the same jobs are dispatched again and again. An announcement removes the old messages of all processes. */
+  /**
+   * While all workers are full for a long time the same jobs are dispatched again and again. An announcement removes the old messages of
+   * all processes.
+   */
   const trim = (kind: string) => {
     const known = queueOf(kind)
     if (performance.now() - known.trimmedAt < TRIM_PERIOD_MS) return

@@ -19,7 +19,7 @@ export function capacity(
   projects: Pick<KnownProjects, 'projectOf' | 'environmentsOf'>,
 ) {
   let used = 0
-  // For claims under way: what they claim must fit.
+  // Reserved for claims under way: their jobs must fit.
   let reserved = 0
   // The part of `reserved` that a sweep may use for any project and destination that is not full.
   let offered = 0
@@ -50,7 +50,7 @@ export function capacity(
     hasShare(projects.projectOf(environment), 1) &&
     (destination === null || (ofDestinations.get(destination) ?? 0) + offered < perDestination)
 
-  /** How many jobs may be given away, and which environments and destinations have too little capacity for that many. */
+  /** How many jobs another statement may claim, and which environments and destinations have too little capacity for that many. */
   function spare(): SpareCapacity {
     const most = Math.min(Math.floor(free() / FREE_PER_OFFERED), Math.ceil(smallestLimit / QUARTER))
     const full = [...ofProjects.keys()].filter(project => !hasShare(project, most))
@@ -80,7 +80,7 @@ export function capacity(
       if (isAdded) count(job, 1)
       return isAdded
     },
-    /** Capacity that a sweep may use, reserved until it is withdrawn. Null: there is too little to give any away. */
+    /** Capacity that a sweep may use, reserved until it is withdrawn. Null: there is too little to offer any. */
     offer(): SpareCapacity | null {
       const offer = spare()
       if (offer.most <= 0) return null
@@ -93,8 +93,8 @@ export function capacity(
       offered -= most
     },
     /**
-     * Capacity that an insert of these environments may use. It is not reserved: another claim may use it meanwhile, and what does not fit then
-     * waits. Null: there is none.
+     * Capacity that an insert of these environments may use. It is not reserved: another claim may use it meanwhile, and jobs that do not
+     * fit any more wait. Null: there is none.
      */
     forInsert(environments: readonly number[]): Omit<InsertCapacity, 'leaseMs'> | null {
       const left = (project: number) => limitOf(project) - heldBy(project) - offered

@@ -55,7 +55,7 @@ export function jobExecution({ pool, leases, signals, log, onOutcome, onError, a
         halt: signals.halt,
       })
       .then(async outcome => {
-        // A kept lease may have been renewed after this process took it for lost.
+        // The lease may have been renewed after this process counted it as lost.
         if (outcome.is === 'interrupted' || (outcome.is === 'lost' && lease.wasKept()))
           await releaseLeases(pool, [{ ...claimed, unrecordedMs: lease.unrecordedMs() }])
         report(outcome, 'why' in outcome ? { why: outcome.why } : {})

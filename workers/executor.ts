@@ -20,14 +20,14 @@ export type ExecutorOptions = {
   leaseMs: number
   log: Logger
   onOutcome: (kind: string, outcome: Outcome['is'] | 'error') => void
-  /** So many jobs of a batch were claimed: the window may have capacity for more. */
+  /** Is called with the number of claimed jobs of a batch: the window may have capacity for more. */
   onClaimed: (count: number) => void
   at: AtCrashPoint
 }
 
 /** How long the steps under way may take when the process stops, before they are aborted and their jobs released. */
 const STOP_GRACE_MS = 5_000
-/** With short leases a batch that was lost is dispatched again sooner, too. */
+/** With short leases a lost batch is also dispatched again sooner. */
 const LEASES_OF_A_BATCH = 3
 
 /**
@@ -40,7 +40,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
   const stopping = stop.signal
   const held = leases(heartbeatPool, leaseMs)
   const projects = knownProjects(pool)
-  // Sent to the database and perhaps granted; the result has not arrived.
+  // The claim was sent to the database and may have been granted; the result has not arrived.
   const claims = new Set<Promise<unknown>>()
 
   function track<T>(claim: Promise<T>): Promise<T> {

@@ -3,7 +3,7 @@ import { auditFacts } from '../domain/analytics/folding/audit.ts'
 import type { Pool } from '../store/connect.ts'
 import { periodic } from './periodic.ts'
 
-/** How often a worker asks whether the look of this minute is due. A look is at most this late when a worker ends. */
+/** How often a worker checks whether the audit of this minute is due. An audit is at most this late when another worker ends. */
 const PERIOD_MS = 15_000
 /** The most users in a line of the log. */
 const LOGGED_USERS = 20

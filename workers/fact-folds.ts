@@ -7,7 +7,7 @@ import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 import { periodic } from './periodic.ts'
 import { turns } from './turns.ts'
 
-/** Marks whose notification was lost are found this often, and marks of users whom somebody else had locked. */
+/** Interval of a regular check. It finds marks whose notification was lost, and marks of users whom another transaction had locked. */
 const PERIOD_MS = 1_000
 /** Environments that are folded at the same time. */
 const FOLDERS = 2
@@ -40,7 +40,7 @@ export function startFactFolds({ pool, log, at = NOWHERE }: FactFoldsOptions) {
   })
   return {
     wake,
-    /** Looks for marks. */
+    /** Checks for marks. */
     wakeAll: looking.begin,
     async stop(): Promise<void> {
       await Promise.all([line.stop(), looking.stop()])

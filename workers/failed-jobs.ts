@@ -10,13 +10,13 @@ const RETRY_MS = 500
 export type FailedJobsOptions = { pool: Pool; leaseMs: number; log: Logger }
 
 /**
- * Jobs whose execution ended by an error: nobody executes them, and their leases are alive. Where the database was away, they are released as soon as
- * it answers: without a release they would wait until the leases expire. A job is released once within a lease, so an error that only looks
- * like an outage costs no more than that. All other jobs are left until their leases have expired.
+ * Jobs whose execution ended by an error: no worker executes them, and their leases are alive. After an outage of the database they are
+ * released as soon as the database answers: without a release they would wait until the leases expire. A job is released once within a
+ * lease, so an error that only looks like an outage costs no more than that. All other jobs are left until their leases have expired.
  */
 export function failedJobs({ pool, leaseMs, log }: FailedJobsOptions) {
   const waiting = new Set<HeldLease>()
-  /** By the time from which on the job may be released again. */
+  /** By the time from which the job may be released again. */
   const released = new Map<string, number>()
   let isReleasing = false
 
@@ -26,7 +26,8 @@ export function failedJobs({ pool, leaseMs, log }: FailedJobsOptions) {
       const now = performance.now()
       for (const [key, until] of released) if (until <= now) released.delete(key)
       const jobs = [...waiting]
-      // Fails as long as the database is away. Also after the leases have expired: a sweep would take the jobs for begun.
+      // Fails as long as the database is down. The jobs are noted even after the leases have expired: otherwise a sweep would count them as
+      // begun.
       const isDone = await releaseLeases(pool, jobs).then(
         () => true,
         () => false,
@@ -40,7 +41,7 @@ export function failedJobs({ pool, leaseMs, log }: FailedJobsOptions) {
     const key = `${held.kind}:${held.id}`
     const now = performance.now()
     if (classifyFailure(error) !== 'unavailable' || now < (released.get(key) ?? 0)) {
-      // What fails before its effect fails for ever, perhaps, and must not count as tried each time.
+      // A job that fails before its effect may fail every time, and must not count as an attempt each time.
       if (held.unrecordedMs === null)
         noteUnbegun(pool, held.kind, [held]).catch(second =>
           log.warn({ err: second, kind: held.kind }, 'a job that was not begun could not be noted'),

@@ -13,14 +13,14 @@ import { type Candidate, waitingJobs } from './waiting-jobs.ts'
 
 /** A quarter of a batch's lease must be left when the batch is taken, and when one of its jobs begins: enough time to renew the lease. */
 const MARGIN = 4
-/** So often within that time the jobs that wait are looked at. */
+/** How often, within that time, waiting jobs are checked. */
 const CHECKS = 2
 const RETRY_MS = 200
-/** A batch has at most so many times the concurrency of its kind. More jobs would only wait in the process that takes the batch. */
+/** The most jobs of a batch, as a multiple of the concurrency of its kind. More jobs would only wait in the process that takes the batch. */
 const TURNS_OF_A_BATCH = 4
-/** So many times the concurrency may be dispatched for each worker: jobs of 40 ms are done while the lease of their batch lasts. */
+/** The jobs that may be dispatched for each worker, as a multiple of the concurrency: jobs of 40 ms end while the lease of their batch lasts. */
 const TURNS_OF_A_WINDOW = 256
-/** While a worker executes one batch, the next ones are on their way. */
+/** While a worker executes one batch, the next batches are announced. */
 const BATCHES_OF_A_WINDOW = 4
 
 export type KindExecutorOptions = {
@@ -32,13 +32,13 @@ export type KindExecutorOptions = {
   /** The lease of a batch. */
   batchMs: number
   log: Logger
-  /** So many jobs of a batch were claimed: the window may have capacity for more. */
+  /** Is called with the number of claimed jobs of a batch: the window may have capacity for more. */
   onClaimed: (count: number) => void
-  /** The process does not stop before this claim has come to its end. */
+  /** Delays the end of the process until this claim has ended. */
   track: <T>(claim: Promise<T>) => Promise<T>
 }
 
-/** Executes the jobs of one kind: takes batches as far as there is capacity, and what must wait as soon as there is. */
+/** Executes the jobs of one kind. Takes batches as far as there is capacity; jobs without capacity wait and begin as soon as there is capacity. */
 export function kindExecutor({ pool, handler, projects, execute, stopping, batchMs, log, onClaimed, track }: KindExecutorOptions) {
   const { kind } = handler
   const limits = capacity(handler, projects)
@@ -46,13 +46,13 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
   const waiting = waitingJobs(limits, drop)
   const marginMs = batchMs / MARGIN
   let dropped: ClaimedJob[] = []
-  // Jobs may end more rarely than leases run out, and what is dropped must be known as never begun before its lease has run out.
+  // Jobs may take longer than a lease, and a dropped job must be stored as never begun before its lease expires.
   const checks = setInterval(capacityChanged, marginMs / CHECKS).unref()
   stopping.addEventListener('abort', () => clearInterval(checks), { once: true })
   // Batches wait for capacity one after the other.
   let lastTurn: Promise<void> = Promise.resolve()
   let wakeTurn = () => {}
-  let isAdmitting = false
+  let isAccepting = false
 
   function begin(candidate: Candidate): void {
     execute(handler, candidate, onEnd)
@@ -67,7 +67,7 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
     if (dropped.push(claimed) === 1) setImmediate(noteDropped)
   }
 
-  /** Until the database answers: after an outage the sweeps leave expired leases alone for a moment, and this must come first. */
+  /** Repeats until the database answers. After an outage the sweeps leave expired leases alone for a moment; this record must come first. */
   function noteDropped(): void {
     const jobs = dropped
     dropped = []
@@ -79,19 +79,19 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
     })
   }
 
-  /** There may be capacity for the batch whose turn it is, and for what waits because of its project or destination. */
+  /** There may be capacity for the batch whose turn it is, and for jobs that wait because of their project or destination. */
   function capacityChanged(): void {
     wakeTurn()
-    if (isAdmitting || stopping.aborted) return
-    isAdmitting = true
+    if (isAccepting || stopping.aborted) return
+    isAccepting = true
     setImmediate(() => {
-      isAdmitting = false
-      if (!stopping.aborted) admitWaiting()
+      isAccepting = false
+      if (!stopping.aborted) acceptWaiting()
     })
   }
 
-  function admitWaiting(): void {
-    for (const candidate of waiting.admitWaiting(marginMs)) begin(candidate)
+  function acceptWaiting(): void {
+    for (const candidate of waiting.acceptWaiting(marginMs)) begin(candidate)
     const batch = waiting.unpark()
     if (batch) track(take(batch)).catch(error => log.warn({ err: error, kind }, 'claiming failed'))
   }
@@ -107,7 +107,7 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
     return lastTurn
   }
 
-  /** Takes the batch, executes the jobs that fit and lets the others wait. What is claimed while the process stops is released. */
+  /** Takes the batch, executes the jobs that fit and lets the others wait. Jobs that are claimed while the process stops are released. */
   async function take({ number, count }: Batch): Promise<void> {
     const reserved = Math.max(0, Math.min(count, limits.free()))
     limits.reserve(reserved)
@@ -120,7 +120,7 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
       else candidates = claimed.map(one => ({ claimed: one, until: claimedAt + leftMs }))
     } finally {
       limits.unreserve(reserved)
-      for (const candidate of waiting.admit(candidates)) begin(candidate)
+      for (const candidate of waiting.accept(candidates)) begin(candidate)
       capacityChanged()
     }
     onClaimed(candidates.length)
@@ -150,14 +150,14 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
     capacityChanged,
     /** Resolves when the batch was taken, by this process or another one, or is parked. */
     takeBatch: (batch: Batch): Promise<void> => track(takeOrPark(batch)),
-    /** For a job that was claimed with an offer of this capacity. */
+    /** Executes a job that was claimed with an offer of this capacity. */
     execute(candidate: Candidate): void {
       limits.add(candidate.claimed)
       begin(candidate)
     },
-    /** For jobs of which some may not fit any more. */
+    /** Executes jobs of which some may not fit any more. */
     executeOrWait(candidates: readonly Candidate[]): void {
-      for (const candidate of waiting.admit(candidates)) begin(candidate)
+      for (const candidate of waiting.accept(candidates)) begin(candidate)
     },
     /** While the process stops: lets no batch wait any longer. */
     wake: (): void => wakeTurn(),

@@ -1,7 +1,7 @@
 import { environmentsOfProjects } from '../domain/projects/environments.ts'
 import type { Pool } from '../store/connect.ts'
 
-/** Which project an environment belongs to, without a query: for counts that change with every job. An environment never changes its project. */
+/** Finds the project of an environment without a query, for counts that change with every job. An environment never changes its project. */
 export function knownProjects(pool: Pool) {
   const projects = new Map<number, number>()
   const environments = new Map<number, number[]>()
@@ -12,12 +12,12 @@ export function knownProjects(pool: Pool) {
   }
   return {
     /**
-     * The number of the project; below 0 where it could not be read: the environment then counts as a project of its own. What was answered
-     * once stays the answer: a job must be taken off the count that it was added to.
+     * The number of the project; negative if it could not be read: the environment then counts as a project of its own. The first result
+     * for an environment never changes: a job must be subtracted from the count to which it was added.
      */
     projectOf: (environment: number): number => projects.get(environment) ?? remember(environment, -environment),
     environmentsOf: (project: number): number[] => environments.get(project) ?? [],
-    /** Reads the projects of the environments that are not known yet. Never rejects: whether jobs are executed does not depend on the answer. */
+    /** Reads the projects of the environments that are not known yet. Never rejects: the execution of jobs does not depend on the result. */
     async learn(some: Iterable<number>): Promise<void> {
       const unknown = [...new Set(some)].filter(environment => !projects.has(environment))
       if (unknown.length === 0) return

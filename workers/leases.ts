@@ -6,7 +6,7 @@ import type { EffectMarks } from '../workflows/engine/handler.ts'
 
 /** Tries of one heartbeat. */
 const TRIES = 3
-/** So often within a lease the leases are checked: lost, or due for renewal. */
+/** How often, within a lease, the leases are checked: a lease may be lost, or due for renewal. */
 const CHECKS = 30
 /** A lease that has less than a fifth of its time left when its job begins is renewed at once. */
 const SHORT = 5
@@ -16,7 +16,7 @@ type Lease = {
   lost: AbortController
   until: number
   renewAt: number
-  /** The effect is over and only its record is left. */
+  /** The effect has ended and only its record is left. */
   isRecording: boolean
   /** The database has reported that the lease is gone. */
   isGone: boolean
@@ -30,7 +30,7 @@ export type Held = EffectMarks & {
   isHeld(): boolean
   keep(): void
   wasKept(): boolean
-  /** For how many milliseconds an effect has been under way that is not recorded; null: there is none. */
+  /** How many milliseconds ago an effect began that is not recorded yet; null: there is none. */
   unrecordedMs(): number | null
   end(): void
 }
@@ -50,7 +50,7 @@ export function leases(pool: Pool, leaseMs: number) {
       leaseMs,
     ).catch(() => null)
     if (!result) {
-      // The database is away: tried again at the next check, so that the leases are renewed first when it is back.
+      // The database is down: the next check tries again, so that the leases are renewed first when the database is back.
       for (const [, lease] of some) lease.renewAt = Math.min(lease.renewAt, performance.now() + leaseMs / CHECKS)
       return []
     }
@@ -65,7 +65,10 @@ export function leases(pool: Pool, leaseMs: number) {
     return some.filter(([key]) => result.busy.has(key))
   }
 
-  /** A job that is being recorded at this moment has its row locked: it is tried again a little later. Only a long lock goes without. */
+  /**
+   * A job that is being recorded at this moment has its row locked: the renewal is tried again a little later. Only a lock that lasts long
+   * leaves the lease without renewal.
+   */
   async function heartbeat(): Promise<void> {
     // A lost lease is not renewed, though its job may not have ended: no other worker could claim the job then. Where only the record is left,
     // it is renewed as long as no other worker has claimed the job: the other worker would repeat the effect.
@@ -129,7 +132,7 @@ export function leases(pool: Pool, leaseMs: number) {
         },
         unrecordedMs: () => effectAt && performance.now() - effectAt,
         end() {
-          // This process may have lost the job and claimed it again: the new lease lives on.
+          // This process may have lost the job and claimed it again: the new lease stays.
           if (held.get(key) === lease) held.delete(key)
         },
       }

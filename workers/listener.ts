@@ -6,12 +6,12 @@ export type Listener = { stop(): Promise<void> }
 /** Between two attempts to connect. */
 const RETRY_MS = 1_000
 const CONNECT_MS = 10_000
-/** A silent connection may be dead: it is asked so often, and given up when it does not answer for as long. */
+/** A silent connection may be dead. It is checked at this interval, and closed when it does not answer within the same time. */
 const HEARTBEAT_MS = 15_000
 
 /**
- * Listens to notifications on a connection of its own. `onConnected` looks for whatever was announced while there was no connection: a
- * notification is a hint, to lose one costs a second and never work.
+ * Listens to notifications on a connection of its own. `onConnected` checks for everything that was announced while there was no
+ * connection: a notification is a hint, and a lost one costs a second and never a job.
  */
 export function startListener(
   url: string,

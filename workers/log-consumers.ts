@@ -21,7 +21,7 @@ const BATCH: ReadLimits = { partitions: 16, perPartition: 64 }
 
 /** Environments that are read at the same time, by all consumers together. */
 const READERS = 6
-/** Reading event by event is as slow as it is: a turn of it ends after so long, behind the partition that was begun. */
+/** To read event by event is slow. A turn of it ends after this time, at the end of the partition that was begun. */
 const SINGLE_EVENTS_MS = 250
 /** Environments whose marks one statement deletes: it locks all of their positions. */
 const UNMARKED_AT_ONCE = 100
@@ -37,7 +37,7 @@ type Singly = { partitions: number[]; handled: number }
 export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHERE }: ConsumersOptions) {
   const isPassing = passingFailures()
   let stopped = false
-  // What is still to be read event by event, by key. It lasts from turn to turn.
+  // The rest of the log that must be read event by event, by key. It is kept from turn to turn.
   const reading = new Map<string, Singly>()
 
   const warn = (error: unknown, { consumer, environment }: Reader) =>
@@ -64,8 +64,8 @@ export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHE
   }
 
   /**
-   * One event at a time: so an event that cannot be handled is identified, and an event that takes too long holds up its own partition
-   * alone. After all partitions the next turn tries a batch again; when not one event could be handled, the next regular look does.
+   * Reads one event at a time. So an event that cannot be handled is identified, and an event that takes too long delays its own partition
+   * alone. After all partitions the next turn tries a batch again; if no event could be handled, the next regular check does.
    */
   async function readSingly(reader: Reader, singly: Singly): Promise<boolean> {
     for (const end = performance.now() + SINGLE_EVENTS_MS; performance.now() < end && !stopped; ) {
@@ -124,7 +124,7 @@ export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHE
     wake(environment: Environment): void {
       for (const consumer of consumers) wakeOne(consumer, environment)
     },
-    /** Looks for unread events. */
+    /** Checks for unread events. */
     wakeAll: looking.begin,
     async stop(): Promise<void> {
       stopped = true

@@ -3,7 +3,7 @@ import { KEEP_ALIVE } from '../store/connect.ts'
 import { batchIn, type Queue } from './queue.ts'
 
 const SCHEMA = 'pgboss'
-/** A message waits this long without its notification: when the connection is lost, or is tried ever more rarely after an outage. */
+/** A message without a notification waits this long: when the connection is lost, or when pg-boss reconnects less and less often after an outage. */
 const POLL_SECONDS = 1
 
 /** A statement without an answer for so long was sent over a dead connection. */
@@ -37,7 +37,7 @@ export async function pgBossQueue({ url, onError, silenceMs = SILENCE_MS }: PgBo
       boss
         .createQueue(name, { retryLimit: 0, retentionSeconds: 60, deleteAfterSeconds: 60, expireInSeconds: 60, notify: true })
         .then(() => name)
-    // A failure must not stay: the next announcement tries again.
+    // A failure must not be cached: the next announcement tries again.
     creating.catch(() => known.delete(name))
     known.set(name, creating)
     return creating

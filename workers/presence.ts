@@ -4,7 +4,10 @@ import type { Pool } from '../store/connect.ts'
 
 const PERIOD_MS = 15_000
 
-/** Tells the other processes, while this one lives, which kinds of jobs it executes. A failure is repaired by the next repetition. */
+/**
+ * Tells the other processes which kinds of jobs this process executes, as long as it lives. After a failure the next repetition corrects
+ * the record.
+ */
 export function startPresence(pool: Pool, kinds: readonly string[]) {
   const id = randomUUID()
   const note = () => noteWorker(pool, id, kinds).catch(() => {})

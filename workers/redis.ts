@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis'
 
 /** A command that takes longer has failed: the sweep then gives its batches to its own worker. */
 const COMMAND_MS = 1_000
-/** A connection that owes an answer for so long is dead, whatever TCP says. Longer than a worker's blocking wait for the next message. */
+/** A connection without an answer for this long is dead, whatever TCP says. It is longer than a worker's blocking wait for the next message. */
 const SILENCE_MS = 15_000
 /** How long a start waits for Redis before it continues without Redis. */
 const START_MS = 1_000

@@ -3,7 +3,7 @@ import { analyzeGrown } from '../store/analyze.ts'
 import type { Pool } from '../store/connect.ts'
 import { periodic } from './periodic.ts'
 
-/** An import fills tables within seconds; a look reads some dozens of rows of the catalogue. */
+/** The interval between two checks: an import fills tables within seconds, and a check reads some dozens of rows of the catalogue. */
 const PERIOD_MS = 15_000
 
 /**

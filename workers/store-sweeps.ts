@@ -12,16 +12,16 @@ import type { Sweeps } from '../workflows/stores/sweep/sweep.ts'
 import { periodic } from './periodic.ts'
 
 const PERIOD_MS = 15_000
-/** Each holds a connection during its fetch from a store. */
+/** Sweeps at a time. Each one holds a connection during its fetch from a store. */
 const AT_ONCE = 2
-/** More than other processes can be at. */
+/** Rows that are read at once: more than other processes can have taken. */
 const DUE_READ = 200
 
 export type StoreSweepsOptions = { pool: Pool; secrets: Secrets; sweeps: Sweeps; log: Logger; periodMs?: number; at?: AtCrashPoint }
 
 /**
- * Fetches from the stores hourly what no push has brought. Every process looks for sweeps that are due, and one session of the database at a time has
- * a sweep: when a process ends, however it ends, another one repeats the sweep.
+ * Fetches hourly from the stores the notifications that no push has brought. Every process looks for sweeps that are due, and one session
+ * of the database at a time has a sweep: when a process ends, for whatever reason, another process repeats its sweep.
  */
 export function startStoreSweeps({ pool, secrets, sweeps, log, periodMs = PERIOD_MS, at = NOWHERE }: StoreSweepsOptions) {
   const platforms = Object.keys(sweeps) as StorePlatform[]
@@ -48,7 +48,7 @@ export function startStoreSweeps({ pool, secrets, sweeps, log, periodMs = PERIOD
         log.info({ project, platform, environment, found: result.found }, 'a sweep of a store found notifications that no push had brought')
     } catch (error) {
       if (stopping.signal.aborted) return
-      // A defect must not begin anew with every look. When the database has failed, this fails too.
+      // A defect must not repeat with every check. When the database has failed, this statement fails too.
       if (classifyFailure(error) === 'other') await failSweep(session, id, 'defect', null)
       throw error
     }
@@ -81,9 +81,9 @@ export function startStoreSweeps({ pool, secrets, sweeps, log, periodMs = PERIOD
   const looking = periodic({ periodMs, work: look, onFailure: error => log.warn({ err: error }, 'looking for sweeps of stores failed') })
   looking.begin()
   return {
-    /** Looks now, unless it does already. */
+    /** Checks now, unless a check is under way. */
     begin: looking.begin,
-    /** A sweep that is under way is broken off, and repeated by another process. */
+    /** Aborts a sweep that is under way; another process repeats it. */
     async stop(): Promise<void> {
       stopping.abort()
       await looking.stop()

@@ -21,15 +21,15 @@ export type SweepOptions = {
 export const DISPATCH_WINDOW = 6_000
 /** Jobs that fall due by time alone, jobs of lost batches and lost notifications are found this often. */
 const PERIOD_MS = 1_000
-/** However often it is woken, a sweep rests for twice as long as it took: so its cost is a fixed part of the load. */
+/** A sweep pauses for twice as long as it took, however often it is woken: so its cost is a fixed part of the load. */
 const REST = 2
-/** The rest while there is a backlog, at least: few large sweeps cost less than many small ones, and the window lasts much longer than that. */
+/** The minimum pause while there is a backlog: few large sweeps cost less than many small ones, and the window lasts much longer than that. */
 const BACKLOG_REST_MS = 30
-/** A suspended job may be due before the next sweep. Of many jobs that are suspended one after the other, the wake of the first serves all. */
+/** A suspended job may be due before the next sweep. One wake-up serves all jobs that are suspended shortly after the first one. */
 const SOON_MS = 25
-/** The rest when a sweep of another process was under way. */
+/** The pause after a sweep of another process was under way. */
 const BUSY_REST_MS = 10
-/** After an outage, so many times within a lease its executors try to renew it before any sweep of this process claims its job. */
+/** After an outage, how often within a lease its executors try to renew it before any sweep of this process claims its job. */
 const RENEWALS_AFTER_OUTAGE = 10
 
 /** Dispatches whatever is due: at once when a commit announces a job, and every second anyway. */
@@ -120,7 +120,10 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
         wake()
       }, SOON_MS)
     },
-    /** This process has claimed so many jobs of batches. Once that is a good part of what was dispatched, the window is worth filling. */
+    /**
+     * Is called with the number of jobs of batches that this process has claimed. Once that is a good part of the dispatched jobs, the
+     * window is worth filling.
+     */
     onClaimed(count: number): void {
       claimed += count
       if (hasBacklog && claimed >= enough) wake()

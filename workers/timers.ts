@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 /** A kind of job that one transaction completes: no run, no steps, no lease of its own. */
 export type Timer = {
   kind: string
-  /** Does what is due, once; a job that is not due, or not any more, is skipped. */
+  /** Executes a due job once; a job that is not due, or not any more, is skipped. */
   fire(id: number): Promise<unknown>
   /** Completes those jobs that can be completed together, and returns the ids of those that are to be fired one by one. */
   fireTogether?(ids: number[]): Promise<number[]>

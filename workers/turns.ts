@@ -1,15 +1,15 @@
-/** `again`: whether the key takes its place at the end of the line for another turn. */
+/** `again`: whether the key goes to the end of the queue for another turn. */
 type Turn<T> = (subject: T) => Promise<{ again: boolean }>
 
 /**
- * Gives each key that was woken its turn: at most `atOnce` at a time, never two of one key, and whoever wants another one goes to the end of
- * the line. So a key waits for one turn of each other key, however much these have to do.
+ * Gives each key that was woken its turn: at most `atOnce` at a time, never two of one key. A key that needs another turn goes to the end
+ * of the queue. So a key waits for one turn of each other key, however much work the others have.
  */
 export function turns<T>(atOnce: number, turn: Turn<T>) {
   let stopped = false
   const waiting = new Map<string, T>()
   const running = new Map<string, Promise<void>>()
-  // Woken during their turns: what woke them may be too late for these turns.
+  // Keys that were woken during their turns: these turns may have begun too early to see the reason of the wake-up.
   const wokenAgain = new Set<string>()
 
   async function take(key: string, subject: T): Promise<void> {

@@ -5,15 +5,15 @@ import type { Held } from './leases.ts'
 
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 1_000
-/** A time-out or an internal error of the server may be the fault of one record, which would be tried for ever. */
+/** The limit for time-outs and internal errors of the server: one record may be their cause, and would be tried for ever. */
 const TRIES_OF_A_RECORD = 5
 
 const mayBeTheRecord = (error: unknown): boolean =>
   classifyFailure(error) === 'timeout' || String((error as { code?: unknown } | null)?.code ?? '').startsWith('XX')
 
 /**
- * Tries until the database answers. What the answer says is the caller's: `LeaseLost`, or an error that no repeat resolves. A process that
- * stops gives up when it can wait no longer.
+ * Tries until the database answers. The caller handles the answer: `LeaseLost`, or an error that no repeat resolves. A process that stops
+ * gives up when it can wait no longer.
  */
 export const untilRecorded =
   (lease: Pick<Held, 'keep'>, halt: AbortSignal): UntilRecorded =>

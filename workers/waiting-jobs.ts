@@ -52,27 +52,27 @@ export function waitingJobs(capacity: Capacity, drop: (claimed: ClaimedJob) => v
   return {
     fitsAny,
     /** Adds the candidates that fit to the capacity and returns them. The others wait. */
-    admit(candidates: Iterable<Candidate>): Candidate[] {
-      const admitted: Candidate[] = []
+    accept(candidates: Iterable<Candidate>): Candidate[] {
+      const accepted: Candidate[] = []
       for (const candidate of candidates) {
-        if (capacity.tryAdd(candidate.claimed)) admitted.push(candidate)
+        if (capacity.tryAdd(candidate.claimed)) accepted.push(candidate)
         else wait(candidate)
       }
-      return admitted
+      return accepted
     },
     /**
-     * The same with the jobs that wait: one job of each group after the other. A job whose lease lasts for `marginMs` or less is forgotten: it
+     * The same for the waiting jobs: one job of each group after the other. A job whose lease lasts for `marginMs` or less is forgotten: it
      * is dispatched again.
      */
-    admitWaiting(marginMs: number): Candidate[] {
+    acceptWaiting(marginMs: number): Candidate[] {
       const soonest = performance.now() + marginMs
-      const admitted: Candidate[] = []
-      const admitNext = (group: Map<number, Candidate>): boolean => {
+      const accepted: Candidate[] = []
+      const acceptNext = (group: Map<number, Candidate>): boolean => {
         for (const candidate of group.values()) {
           if (candidate.until > soonest) {
             if (!capacity.tryAdd(candidate.claimed)) return false
             forget(candidate)
-            admitted.push(candidate)
+            accepted.push(candidate)
             return true
           }
           forget(candidate)
@@ -80,8 +80,8 @@ export function waitingJobs(capacity: Capacity, drop: (claimed: ClaimedJob) => v
         }
         return false
       }
-      for (let rest = [...groups.values()]; rest.length > 0; ) rest = rest.filter(admitNext)
-      return admitted
+      for (let rest = [...groups.values()]; rest.length > 0; ) rest = rest.filter(acceptNext)
+      return accepted
     },
     park(one: ParkedBatch): void {
       const now = performance.now()

@@ -10,9 +10,9 @@ import type { Pool, Tx } from '../store/connect.ts'
 import { periodic } from './periodic.ts'
 
 const PERIOD_MS = 15_000
-/** Unfinished rows of each kind that one look reads: some 50 ms. */
+/** Unfinished rows of each kind that one check reads: some 50 ms. */
 const SCANNED = 20_000
-/** The server ends a watchdog that says nothing for so long: a process that is frozen must not keep the lock from the others. */
+/** The server closes the connection of a watchdog that is silent for this long: a frozen process must not keep the lock from the others. */
 const SILENT_MS = 60_000
 /** The most ids in a line of the log. */
 const LOGGED_IDS = 20
@@ -24,7 +24,7 @@ const ALERTS: Record<string, string> = {
   push_missing: 'pushes of a store do not arrive',
 }
 
-/** What is wrong, in sentences that stay the same as long as the same is wrong. */
+/** The problems, in sentences that stay the same as long as the problems do. */
 function complaints({ late, held, lag, setAside, unremoved, failedReportRuns, facts, stores }: Drift): string[] {
   return [
     ...late.filter(({ overdue }) => overdue > 0).map(({ kind }) => `jobs of kind ${kind} are overdue`),
@@ -50,8 +50,8 @@ function complaints({ late, held, lag, setAside, unremoved, failedReportRuns, fa
 }
 
 /**
- * Looks every 15 s for jobs that do not move, logs a line when that changes, repairs orphans, and begins and ends the alerts of projects. One process at a time has the lock of the
- * watchdog; when that process ends, another process takes the lock.
+ * Checks every 15 s for jobs that do not move, logs a line when the result changes, repairs orphans, and begins and ends the alerts of
+ * projects. One process at a time has the lock of the watchdog; when that process ends, another process takes the lock.
  */
 export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptions) {
   let connection: Tx | undefined

@@ -102,9 +102,9 @@ export async function startWorker({
   )
   return {
     async stop() {
-      // First, so that no job begins another step while the rest stops.
+      // First, so that no job begins another step while the other parts stop.
       const executed = jobs.stop()
-      // What is released is for other workers to dispatch.
+      // Other workers dispatch the released jobs.
       const swept = sweep.stop()
       await Promise.all([listener.stop(), presence.stop()])
       await Promise.all([swept, logConsumers.stop(), folds.stop()])

@@ -8,11 +8,11 @@ import { SdkProblem } from './errors.ts'
 import { ofUser } from './operation.ts'
 
 type Attribution = NonNullable<ReportedTraits['attribution']>
-type Words = { media_source: string; campaign: string; ad_set: string; ad: string }
+type AttributionFields = { media_source: string; campaign: string; ad_set: string; ad: string }
 type ProviderData = Record<string, unknown>
 
-/** In the words of each provider, the first that is there. */
-const WORDS: Record<string, { [Field in keyof Words]: string[] }> = {
+/** The fields of each provider's data; the first one that is present counts. */
+const FIELDS: Record<string, { [Field in keyof AttributionFields]: string[] }> = {
   appsflyer: {
     media_source: ['media_source'],
     campaign: ['campaign'],
@@ -61,10 +61,10 @@ function appleProviderData(providerData: ProviderData): ProviderData | null {
 }
 
 function attributionOf(provider: string, providerData: ProviderData): Attribution {
-  const words = WORDS[provider]
+  const fields = FIELDS[provider]
   const data = provider === 'apple_search_ads' ? appleProviderData(providerData) : providerData
-  if (!words || !data) return {}
-  const found = Object.entries(words).flatMap(([field, names]) => {
+  if (!fields || !data) return {}
+  const found = Object.entries(fields).flatMap(([field, names]) => {
     const text = firstText(data, names)
     return text === undefined ? [] : [[field, text]]
   })

@@ -8,7 +8,7 @@ import { SdkProblem } from './errors.ts'
 type Fields = Record<string, unknown>
 
 const PRICE = /^[0-9]{1,12}(\.[0-9]{1,6})?$/
-/** A time in milliseconds, and not in seconds: some versions of the SDKs mix them up. The year 5138. */
+/** Greater times are in milliseconds and not in seconds: some versions of the SDKs mix them up. The year 5138. */
 const NO_SECONDS = 100_000_000_000
 const LONGEST_TOKEN = 16_384
 
@@ -46,7 +46,7 @@ function priceOf(fields: Fields): Pick<PurchaseInput, 'price' | 'currency'> {
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** More are none of an app. */
+/** The most purchases of a request: an app has no more. */
 const MOST_CONTEXTS = 50
 
 const contextsOf = ({ context_keys: keys }: Fields): string[] =>
@@ -64,8 +64,8 @@ export function contextKeysOf(given: unknown[]): string[] {
 export type Screens = ReadonlyMap<string, string>
 
 /**
- * The purchase that an SDK tells of. With a purchase token it is of Google Play, without one of the App Store: null, when it has no id of a
- * transaction there. `now` in µs. It is of the screen that it names, else of the first of its contexts that has one.
+ * The purchase that an SDK sends. With a purchase token it is of Google Play, without one of the App Store: null if it has no transaction
+ * id there. `now` in µs. Its screen is the one that it names, else that of the first of its contexts that has one.
  */
 export function claimedPurchase(given: unknown, now: number, screens: Screens = new Map()): PurchaseInput | null {
   if (!isFields(given)) throw wrong('the purchase must be an object')
@@ -98,7 +98,10 @@ export function claimedPurchase(given: unknown, now: number, screens: Screens = 
 
 type PlayPurchase = { input: PurchaseInput; at: number }
 
-/** The purchases of Google Play in a list of an SDK, each once, the latest first. What is malformed is left out: it must not cost the others. */
+/**
+ * The purchases of Google Play in a list of an SDK, each once, the latest first. A malformed purchase is left out, so that the others are
+ * not lost.
+ */
 export function claimedPurchases(given: unknown[], now: number, most: number, screens?: Screens): PurchaseInput[] {
   const purchases = new Map<string, PlayPurchase>()
   for (const one of given) {

@@ -97,13 +97,13 @@ async function execute(operation: SdkOperation, request: AppRequest, input: Inpu
   return operation.handle({ ...call, platform } as never)
 }
 
-/** The user of the request, who is created where the operation allows it; what the app tells is stored with it. */
+/** The user of the request. It is created if the operation allows that; the traits that the app sends are stored with the user. */
 async function userOf({ creates }: SdkOperation, deps: ApiDeps, owner: KeyOwner, id: string, reported: ReportedTraits): Promise<AppUser> {
   const environments = [owner.environment, owner.otherEnvironment]
   let user = await findAppUser(deps.listing, environments, id)
   if (!user) {
     if (!creates) throw new SdkProblem('notFound', 'user not found')
-    // Of launches at the same time one creates it, and the others find it.
+    // Of concurrent launches one creates the user, and the others find it.
     const chosen = { project: owner.project, environment: owner.environment, among: environments, id }
     await transaction(deps.pool, tx => createNamedUser(tx, chosen), isReportConflict)
     user = await findAppUser(deps.pool, environments, id)

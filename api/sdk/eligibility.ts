@@ -1,4 +1,4 @@
-import { readCatalogue, type SoldProduct } from '../../domain/catalogue/offerings/catalogue.ts'
+import { type CatalogueProduct, readCatalogue } from '../../domain/catalogue/offerings/catalogue.ts'
 import { introducedProducts } from '../../domain/purchases/intro-eligibility.ts'
 import { isConnected, storeValue } from '../../domain/purchases/stores/config.ts'
 import type { Store } from '../../domain/purchases/subscriptions/purchase.ts'
@@ -13,13 +13,13 @@ type LocalProduct = SdkInput<'sdkListEligibility'>['body']['products_local_data'
 
 const STORE: Record<SdkPlatform, Store> = { iOS: 'app_store', Android: 'play_store' }
 
-/** Whether the store could tell what the user has had. */
+/** Whether the store can be queried for the earlier offers of the user. */
 async function isStoreConnected({ owner, environmentKind, deps }: SdkCaller, db: Pool, platform: Store): Promise<boolean> {
   const config = await configOfStore(db, owner.project, { platform })
   return config !== null && isConnected(config, environmentKind, storeValue(deps.secrets, owner.project, config))
 }
 
-/** The asked products of one group, by product of the store. A group, which Apple has, shares its introductory prices. */
+/** The requested products of one group, by product of the store. Apple has groups; the products of a group share their introductory prices. */
 function groupsOf(localProducts: LocalProduct[]): Map<unknown, unknown> {
   return new Map(localProducts.map(({ store_id, subscription_group_identifier: group }) => [store_id, group]))
 }
@@ -35,7 +35,7 @@ export const sdkListEligibility = inApp('sdkListEligibility', async call => {
     const isKnown = await isStoreConnected(call, db, STORE[platform])
     const groups = groupsOf(localProducts)
     const introducedGroups = new Set([...introduced].flatMap(product => (groups.get(product) === undefined ? [] : [groups.get(product)])))
-    const statusOf = (product: SoldProduct): Status => {
+    const statusOf = (product: CatalogueProduct): Status => {
       const storeId = storeIdOf(product, platform)
       if (product.type !== 'subscription_with_promo' || storeId === null) return 'non_intro_or_trial_product'
       const group = groups.get(storeId)

@@ -45,7 +45,7 @@ export const isSdkPath = (path: string): boolean => /^\/(v[12](\/|$)|attribution
 
 export type SdkErrorBody = { success: false; data: { code: number; message: string } } | { error: { code: number; message: string } }
 
-/** SDKs look for the error in the place in which the version of the address has it. */
+/** SDKs expect the error at the place that the version of the address has for it. */
 export function sdkErrorBody({ code, message }: SdkProblem, path: string): SdkErrorBody {
   const failed = { code, message }
   return /^\/v2(\/|$)/.test(path) ? { error: failed } : { success: false, data: failed }
@@ -54,7 +54,7 @@ export function sdkErrorBody({ code, message }: SdkProblem, path: string): SdkEr
 /** The answer for any thrown error, also for the errors that v4 shares with the SDKs. */
 export function sdkProblemOf(error: unknown): SdkProblem {
   if (error instanceof SdkProblem) return error
-  // A user may be erased while its request is under way: the next request creates it anew.
+  // A user may be erased while a request is under way: the next request creates the user again.
   if (error instanceof Refusal && error.code === 'not_found' && isMissingUser(error)) return new SdkProblem('notFound', 'user not found')
   const { status, headers, body } = problemOf(error)
   const { code, message } = body.error

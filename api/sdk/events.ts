@@ -8,7 +8,7 @@ import { ofUser } from './operation.ts'
 
 const AMOUNTS = new Set(['price', 'currency', 'revenue'])
 
-/** The SDK names neither id nor time, and repeats its requests: an equal event of the user is the same event. */
+/** The SDK sends neither id nor time, and repeats its requests: an equal event of the user is the same event. */
 const idOf = (event: string, payload: unknown): string => createHash('sha256').update(canonicalJson({ event, payload })).digest('hex')
 
 export const sdkCreateEvent = ofUser(

@@ -10,13 +10,16 @@ import { ofKnownUser, ofUser, type SdkCall } from './operation.ts'
 
 type Call = SdkCall<'sdkIdentifyUser'>
 
-/** Each writes its audit entry: the link is what an operator asks about when access went to the wrong person. What a store has reported of the identity belongs to the user. */
+/**
+ * Each change of a link writes an audit entry: an operator needs it when access went to the wrong person. Purchases that stores have
+ * reported for the identity become those of the user.
+ */
 async function recordLink(tx: Tx, { trail, environment, body: { identity_id: id } }: Call, user_id: string): Promise<void> {
   await audit(tx, trail, { resource: 'identity', id, after: { id, user_id }, user: user_id })
   await claimNamed(tx, environment, [{ id: user_id, identity: id }])
 }
 
-/** The user of the identity after this: a link is never changed, so whoever has it keeps it. */
+/** The user of the identity afterwards: a link is never changed, so an existing link stays. */
 async function identify(tx: Tx, call: Call): Promise<string> {
   const { body, environment, user } = call
   const identity = body.identity_id
@@ -28,7 +31,7 @@ async function identify(tx: Tx, call: Call): Promise<string> {
     case 'linked before':
       return user.id
     case 'user identified': {
-      // After a logout the SDK goes on with the user that it began with, who may be another person by now.
+      // After a logout the SDK continues with its first user, who may be another person by now.
       const made = await createIdentifiedUser(tx, environment, identity, { isSeenLive: true })
       if (made === null) return ownerOf(tx, call)
       await recordLink(tx, call, made)
@@ -49,7 +52,7 @@ async function ownerOf(tx: Tx, { body, environment }: Call): Promise<string> {
   return found.user_id
 }
 
-/** A transaction of its own: it locks lineages before users. A crash before it is made up for by the next request of the SDK. */
+/** A transaction of its own: it locks lineages before users. After a crash before it, the next request of the SDK repeats the work. */
 const handOver = ({ db, trail, environment, user, body }: Call, to: string) =>
   transaction(
     db,

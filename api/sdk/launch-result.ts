@@ -9,11 +9,11 @@ import { sdkProduct } from './product.ts'
 
 type Caller = Pick<SdkCaller, 'environment' | 'environmentKind' | 'user' | 'deps' | 'inTurn'> & { platform: SdkPlatform }
 
-/** Everything that an app needs at its start, as it is now. */
+/** Everything that an app needs at its start, as of now. */
 export const launched = ({ environment, environmentKind, user, deps, inTurn, platform }: Caller): Promise<SdkAnswer<'sdkInitUser'>> =>
   inTurn(async () => {
     const { products, offerings, entitlements } = await readCatalogue(deps.listing, environment)
-    // As of now: what the request has just given begins after the request.
+    // At the present time and not at that of the request: an entitlement that the request has just given begins later than the request.
     const access = await userEntitlementsOf(deps.listing, environment, user.id)
     const transactions = withTypes(await transactionsOfUser(deps.listing, environment, user.id), platform)
     const shown = new Map(products.map(product => [product.id, sdkProduct(product, platform)]))

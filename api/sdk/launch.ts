@@ -9,7 +9,7 @@ import { claimReceipt } from './receipt.ts'
 /** Purchases of one request. */
 const MOST_PURCHASES = 50
 
-/** Android wraps each purchase. */
+/** Android sends each purchase inside an object. */
 const unwrapped = (items: unknown[]): unknown[] =>
   items.map(item => (typeof item === 'object' && item !== null && 'purchase' in item ? item.purchase : item))
 

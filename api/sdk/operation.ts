@@ -8,7 +8,7 @@ import type { Pool } from '../../store/connect.ts'
 import type { ApiDeps } from '../operation.ts'
 import type { StatementTurn } from '../request-turns.ts'
 
-/** What this process has asked Apple of late: until when, by user and transaction. */
+/** The recent requests of this process to Apple: until when none is repeated, by user and transaction. */
 export type CheckedReceipts = Map<string, number>
 
 /** The two stores that SDKs sell in. */
@@ -52,7 +52,7 @@ const userOfBody = ({ body }: { body: unknown }): unknown => {
   return q_uid === undefined || q_uid === '' ? client_uid : q_uid
 }
 
-/** An operation of the app of a user, who is created where he does not exist. */
+/** An operation of the app of a user, who is created if there is none. */
 export const inApp = <Id extends SdkId>(
   id: Id,
   handle: (call: SdkCall<Id> & { platform: SdkPlatform }) => Promise<SdkAnswer<Id>>,

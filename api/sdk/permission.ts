@@ -2,8 +2,8 @@ import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { UserEntitlement } from '../../domain/purchases/entitlements/fold.ts'
 import type { UserTransaction } from '../../domain/purchases/entitlements/transactions.ts'
 import type { components } from '../../schemas/generated/sdk/api.ts'
+import { accessSource } from '../entitlement-values.ts'
 import { unixSeconds } from '../time.ts'
-import { accessSource } from '../words.ts'
 import type { SdkPlatform } from './operation.ts'
 
 type Permission = components['schemas']['Permission']

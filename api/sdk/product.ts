@@ -1,4 +1,4 @@
-import type { SoldProduct } from '../../domain/catalogue/offerings/catalogue.ts'
+import type { CatalogueProduct } from '../../domain/catalogue/offerings/catalogue.ts'
 import type { components } from '../../schemas/generated/sdk/api.ts'
 import type { SdkPlatform } from './operation.ts'
 
@@ -10,7 +10,7 @@ const [LIFETIME, UNKNOWN] = [5, -1] as const
 const [WITH_PROMO, SUBSCRIPTION, ONE_TIME, NOT_CONSUMED] = [0, 1, 2, 3] as const
 
 /** Android consumes a one-time product of type 2, so that it can be bought again; iOS knows no type 3. */
-function typeOf({ type, duration }: SoldProduct, platform: SdkPlatform): Shown['type'] {
+function typeOf({ type, duration }: CatalogueProduct, platform: SdkPlatform): Shown['type'] {
   switch (type) {
     case 'subscription_with_promo':
       return WITH_PROMO
@@ -28,10 +28,10 @@ function typeOf({ type, duration }: SoldProduct, platform: SdkPlatform): Shown['
 }
 
 /** The product's id at the store of the platform; null: it is not sold there. */
-export const storeIdOf = ({ apple_product_id, google_product_id }: SoldProduct, platform: SdkPlatform): string | null =>
+export const storeIdOf = ({ apple_product_id, google_product_id }: CatalogueProduct, platform: SdkPlatform): string | null =>
   platform === 'iOS' ? apple_product_id : google_product_id
 
-export function sdkProduct(product: SoldProduct, platform: SdkPlatform): Shown {
+export function sdkProduct(product: CatalogueProduct, platform: SdkPlatform): Shown {
   const { id, type, duration, google_base_plan_id } = product
   const store_id = storeIdOf(product, platform)
   return {

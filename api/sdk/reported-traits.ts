@@ -6,7 +6,7 @@ import type { SdkPlatform } from './operation.ts'
 const LONGEST = 255
 const LOCALE = /^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$/
 const COUNTRY = /^[A-Za-z]{2}$/
-/** What iOS gives to an app that may not track its user. */
+/** The advertising id that iOS returns to an app that may not track its user. */
 const NO_ADVERTISER = /^[0-]+$/
 
 /** A text, also of a number, cut; undefined when it is empty or something else. */
@@ -18,7 +18,7 @@ function fieldOf(device: Record<string, unknown>, name: string): string | undefi
 
 const matching = (text: string | undefined, pattern: RegExp): string | undefined => (text && pattern.test(text) ? text : undefined)
 
-/** What a request tells of the app and its device: in its headers, and where they are silent, in its body. */
+/** The app and device of a request: from its headers, and, for missing headers, from its body. */
 export function reportedTraits(headers: IncomingHttpHeaders, body: unknown): ReportedTraits {
   const { device: named, d, version, v } = (body ?? {}) as Record<string, unknown>
   const sent = named ?? d
@@ -45,7 +45,7 @@ export function reportedTraits(headers: IncomingHttpHeaders, body: unknown): Rep
 const known = (texts: Record<string, string | undefined>) =>
   Object.fromEntries(Object.entries(texts).filter((entry): entry is [string, string] => entry[1] !== undefined))
 
-/** `Platform` counts, and where it is missing, the device. Undefined: it is no platform of the SDKs. */
+/** The header `Platform`, or, if it is missing, the device. Undefined: it is no platform of the SDKs. */
 export function platformOfCall(headers: IncomingHttpHeaders, { platform }: ReportedTraits): SdkPlatform | undefined {
   const named = textOf(headers, 'platform')
   const platformSent = named === undefined ? platform : namedPlatform(named)

@@ -16,7 +16,7 @@ type ServeDeps = ApiDeps & { log: Logger; checkAnswer: AnswerCheck }
 const DESCRIPTION_PATH = '/v1/openapi.json'
 const DESCRIPTION = new URL('../../schemas/generated/sdk/openapi.json', import.meta.url)
 
-/** Answers everything below `/v1` and `/v2`, and `/attribution`, also what fails, in the shapes that the mobile SDKs read. */
+/** Answers everything below `/v1` and `/v2`, and `/attribution`, including errors, in the shapes that the mobile SDKs read. */
 export function serveSdk(deps: ServeDeps, gate: AppGate): Layer {
   const find = router(sdkRoutes)
   const withMemory = { ...deps, checkedReceipts: new Map<string, number>() }

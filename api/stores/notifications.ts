@@ -16,14 +16,14 @@ export type NotificationDeps = {
   /** The service's own address. */
   publicUrl: string
   metrics: StoreMetrics
-  stores: { admits: ReceivingDeps['admits']; limitMs?: number }
+  stores: { verifiers: ReceivingDeps['verifiers']; limitMs?: number }
 }
 
 const ADDRESS = /^\/stores\/([^/]+)\/([^/]+)$/
 const MAX_PROJECT = 2 ** 31 - 1
-/** What is not recorded within this time after its body has arrived is answered 504, and the store sends it again. */
+/** A notification that is not recorded within this time after its body has arrived is answered 504, and the store sends it again. */
 const LIMIT_MS = 5_000
-/** Bodies of 1 MiB are held twice while a statement carries them. */
+/** Concurrent notifications: each body of up to 1 MiB is held twice while a statement carries it. */
 const MOST_AT_ONCE = 64
 
 const notFound = () => new Problem('invalid_request', 'no such address', { status: 404 })
@@ -46,7 +46,7 @@ export function storeNotifications(deps: NotificationDeps): Layer {
   const { pool, secrets, metrics, stores } = deps
   const record = batching((items: Parameters<typeof recordNotifications>[1]) => recordNotifications(pool, items), { max: MOST_AT_ONCE })
   const find = batching((targets: readonly StoreAddress[]) => findStoreConfigs(pool, targets))
-  const receiving: ReceivingDeps = { db: pool, secrets, admits: stores.admits, record }
+  const receiving: ReceivingDeps = { db: pool, secrets, verifiers: stores.verifiers, record }
 
   async function answer(ctx: Context, target: StoreAddress): Promise<Receipt> {
     const config = stored(await find(target))
@@ -87,7 +87,7 @@ export function storeNotifications(deps: NotificationDeps): Layer {
   }
 }
 
-/** The result of the work, or 504 after the time. The work hears of it by its signal. */
+/** The result of the work, or 504 after the time limit. The signal of the work aborts then. */
 async function within<T>(limitMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const late = new AbortController()
   const working = work(late.signal)

@@ -1,6 +1,12 @@
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
-import { type Admit, type Arrival, type Gate, isStorable, type NewNotification } from '../../domain/purchases/store-inbox/notification.ts'
+import {
+  type Arrival,
+  type Gate,
+  isStorable,
+  type NewNotification,
+  type NotificationVerifier,
+} from '../../domain/purchases/store-inbox/notification.ts'
 import type { Recorded } from '../../domain/purchases/store-inbox/record.ts'
 import { recordTest } from '../../domain/purchases/store-inbox/tests.ts'
 import { isConnected, type StoreConfig, type StorePlatform, type StoreValue, storeValue } from '../../domain/purchases/stores/config.ts'
@@ -10,17 +16,17 @@ import { Problem } from '../errors.ts'
 export type ReceivingDeps = {
   db: Db
   secrets: Secrets
-  /** Who checks the notifications of a store. A store without an entry is not served by this process. */
-  admits: Readonly<Partial<Record<StorePlatform, Admit>>>
+  /** The function that verifies the notifications of each store. A store without an entry is not served by this process. */
+  verifiers: Readonly<Partial<Record<StorePlatform, NotificationVerifier>>>
   record: (notification: NewNotification) => Promise<Recorded>
 }
 
-/** The address that a notification was sent to. */
+/** The address to which a notification was sent. */
 export type StoreAddress = { platform: StorePlatform; project: number }
 
 /**
- * What became of a notification. `answer`: a word for counting; the other two are known of what is authentic only. `problem` null: 200. Every
- * 5xx asks the store to send the notification again.
+ * The result of a notification. `answer`: a label for counting; the other two are known of authentic notifications only. `problem` null:
+ * 200. After a 5xx the store sends the notification again.
  */
 export type Receipt = { answer: string; type: string; environment: EnvironmentKind | null; problem: Problem | null }
 
@@ -43,13 +49,13 @@ export function stored(config: StoreConfig | null): StoreConfig {
   throw new Problem('invalid_request', 'no such address', { status: 404 })
 }
 
-/** Apple's notifications say everything themselves; the others need the answers of the store's API. */
+/** Apple's notifications are complete; the others need the answers of the store's API. */
 const isReady = (config: StoreConfig, environments: EnvironmentKind[], value: StoreValue): boolean =>
   config.platform === 'apple' || environments.some(environment => isConnected(config, environment, value))
 
-/** Checks who has sent a notification, and records it. `signal`: nothing is recorded after it has aborted. */
+/** Verifies the sender of a notification, and records the notification. `signal`: nothing is recorded after it has aborted. */
 export async function receive(
-  { db, secrets, admits, record }: ReceivingDeps,
+  { db, secrets, verifiers, record }: ReceivingDeps,
   { project, platform }: StoreAddress,
   config: StoreConfig,
   arrival: Arrival,
@@ -57,11 +63,11 @@ export async function receive(
   signal: AbortSignal,
 ): Promise<Receipt> {
   const value = storeValue(secrets, project, config)
-  const admit = admits[platform]
-  if (!admit) return unavailable('not_served')
+  const verify = verifiers[platform]
+  if (!verify) return unavailable('not_served')
   if (!config.enabled) return unavailable('off')
   if (!isReady(config, ['production', 'sandbox'], value)) return unavailable('not_connected')
-  const gate = await admit(arrival, { project, enabled: config.enabled, value })
+  const gate = await verify(arrival, { project, enabled: config.enabled, value })
   if (gate.is === 'ignored' && gate.isTest) {
     signal.throwIfAborted()
     await recordTest(db, { project, platform, environment: gate.environment ?? null })

@@ -90,7 +90,10 @@ async function execute(operation: V3Operation, request: AppRequest, input: Input
   return operation.handle({ ...call(user), user, inTurn, checked } as never)
 }
 
-/** The user of a request, if there is one; what the headers tell is stored with it. Every request asks this: it is planned once. */
+/**
+ * The user of a request, if there is one; the traits in the headers are stored with the user. Every request executes this statement, so it
+ * is planned once.
+ */
 async function seen(
   { pool, listing }: ApiDeps,
   owner: KeyOwner,

@@ -5,8 +5,8 @@ import type { UserEntitlement } from '../../domain/purchases/entitlements/fold.t
 import { grantEntitlement, revokeEntitlement } from '../../domain/purchases/entitlements/grant.ts'
 import { entitlementsAt } from '../../domain/purchases/entitlements/user-entitlement.ts'
 import { transaction } from '../../store/transaction.ts'
+import { accessProduct, accessSource } from '../entitlement-values.ts'
 import { unixSeconds, wholeSeconds } from '../time.ts'
-import { accessProduct, accessSource } from '../words.ts'
 import { isMissingUser, V3Problem } from './errors.ts'
 import { onUser } from './operation.ts'
 import { shownGrant } from './shown-grant.ts'
@@ -34,7 +34,7 @@ const wrongEnd = () =>
     'Invalid expires at value has been provided, should be in unix timestamp format in seconds in future',
   )
 
-/** What v3 says to the refusals of a grant. */
+/** The answers of v3 to the refusals of a grant. */
 async function inWordsOfV3<T>(work: Promise<T>): Promise<T> {
   try {
     return await work

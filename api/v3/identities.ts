@@ -28,7 +28,10 @@ const REFUSED: Record<Exclude<LinkOutcome, 'linked'>, () => V3Problem> = {
 
 type Call = V3Call<'v3CreateIdentity'>
 
-/** Each writes its audit entry: the link is what an operator asks about when access went to the wrong person. What a store has reported of the identity belongs to the user. */
+/**
+ * Each change of a link writes an audit entry: an operator needs it when access went to the wrong person. Purchases that stores have
+ * reported for the identity become those of the user.
+ */
 async function record(tx: Tx, { trail }: Call, environment: number, { id, user_id }: Identity): Promise<void> {
   await audit(tx, { ...trail, environment }, { resource: 'identity', id, after: { id, user_id }, user: user_id })
   await claimNamed(tx, environment, [{ id: user_id, identity: id }])

@@ -7,14 +7,14 @@ import type { Pool } from '../../store/connect.ts'
 import type { ApiDeps } from '../operation.ts'
 import type { StatementTurn } from '../request-turns.ts'
 
-/** `reported`: what the headers of the request tell of the app. */
+/** `reported`: the traits of the app in the headers of the request. */
 type Request = { owner: KeyOwner; reported: ReportedTraits; deps: ApiDeps; db: Pool }
 /** Where an operation acts: in the environment of its user, else in that of the key. */
 type Scope = { environment: number; environmentKind: EnvironmentKind; trail: Trail & { environment: number } }
 export type V3Call<Id extends V3Id> = V3Input<Id> & Request & Scope
 export type UserCall<Id extends V3Id> = V3Call<Id> & { user: AppUser }
 
-/** The answer; `{}` where there is nothing to say. Absent values are left out: no answer holds null. */
+/** The answer; `{}` if it is empty. Absent values are left out: no answer contains null. */
 type Answer<Id extends V3Id> = Promise<V3Answer<Id>>
 
 export type V3Operation<Id extends V3Id = V3Id> =
@@ -23,7 +23,7 @@ export type V3Operation<Id extends V3Id = V3Id> =
   | {
       id: Id
       acts: 'on user, in turns'
-      /** Refuses what the description accepts, before the user is looked up. The handler gets the result. */
+      /** Refuses inputs that the description accepts, before the user is looked up. The handler gets the result. */
       check: (input: V3Input<Id>) => unknown
       handle: (call: UserCall<Id> & { inTurn: StatementTurn; checked: never }) => Answer<Id>
     }
@@ -48,7 +48,7 @@ export const onUser = <Id extends V3Id>(id: Id, handle: (call: UserCall<Id>) => 
   handle,
 })
 
-/** The same for an operation that asks other systems: its statements take turns of their own, so that no turn is held meanwhile. */
+/** The same for an operation that calls other systems: its statements take turns of their own, so that no turn is held meanwhile. */
 export const onUserInTurns = <Id extends V3Id, Checked>(
   id: Id,
   check: (input: V3Input<Id>) => Checked,

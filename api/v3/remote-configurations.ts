@@ -38,7 +38,7 @@ export const v3GetRemoteConfig = onUser('v3GetRemoteConfig', async call => {
   return remoteConfig(only!)
 })
 
-/** The keys that are asked for, the empty one first; undefined: all. */
+/** The requested keys, the empty one first; undefined: all. */
 function keysOf({ all_context_keys, context_key = [], with_empty_context_key }: UserCall<'v3ListRemoteConfigs'>['query']) {
   if (all_context_keys) return undefined
   if (context_key.length === 0 && !with_empty_context_key)

@@ -18,7 +18,7 @@ const MOST = { fields: 100, name: 80, text: 1_024 }
 const isKept = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' ? value.length <= MOST.text && storable(value) : typeof value === 'number' || typeof value === 'boolean'
 
-/** Further fields that the log can keep. What a client sends beyond that must not cost it the event. */
+/** Further fields that the log can store. All other fields of a client are dropped, so that the event itself is stored. */
 export const keptFields = (fields: Record<string, unknown>): Record<string, string | number | boolean> =>
   Object.fromEntries(
     Object.entries(fields)

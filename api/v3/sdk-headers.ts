@@ -21,7 +21,7 @@ export function namedPlatform(text: string | undefined): 'iOS' | 'Android' | und
 /** The user whom the header names, for requests that name none in path and query. */
 export const userInHeader = (headers: IncomingHttpHeaders): string | undefined => textOf(headers, 'user-id')
 
-/** What client SDKs tell of device and app in their headers. The version of the platform `web` is that of the SDK, and no system's. */
+/** The device and the app in the headers of client SDKs. The version of the platform `web` is that of the SDK, not of a system. */
 export function traitsInHeaders(headers: IncomingHttpHeaders): ReportedTraits {
   const named = textOf(headers, 'platform')
   const platform = namedPlatform(named)

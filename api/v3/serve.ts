@@ -21,7 +21,7 @@ const DESCRIPTION = new URL('../../schemas/generated/v3/openapi.json', import.me
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Platform, Platform-Version, User-Id, User-Locale, Source, Source-Version, App-Version, Country, Attempt, Trigger'
 
-/** Answers everything below `/v3`, also what fails, in the shapes of v3 and with the headers for other origins. */
+/** Answers everything below `/v3`, including errors, in the shapes of v3 and with the headers for other origins. */
 export function serveV3(deps: V3Deps, gate: AppGate): Layer {
   const find = router(v3Routes, { emptyLast: true })
   const protocol = {

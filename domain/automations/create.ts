@@ -10,7 +10,7 @@ import { completeData } from './complete.ts'
 import type { AutomationInput } from './input.ts'
 import { checkReferences, missingThing, refuseFaulty } from './validate-references.ts'
 
-/** Throws `invalid_data`, and `not_found` for a thing that the automation names and that does not exist. */
+/** Throws `invalid_data`, and `not_found` for an object that the automation names and that does not exist. */
 export async function createAutomation(tx: Tx, environment: Environment, input: AutomationInput): Promise<Automation> {
   const data = completeData(input.data)
   refuseFaulty(data)

@@ -12,7 +12,7 @@ export type StepInput =
   | Filled<Extract<Step, { type: 'branch' }>, Nested['branch'], Branch>
   | Filled<Extract<Step, { type: 'wait_for_event' }>, Nested['wait_for_event'], WaitForEvent>
 
-/** What an automation does, as it is sent. */
+/** The definition of an automation, as it is sent. */
 export type DataInput = {
   type?: unknown
   platform?: 'iOS' | 'Android' | null

@@ -7,10 +7,10 @@ import type { AutomationData } from './automation-runs/definition.ts'
 import { locatedSteps } from './automation-runs/definition.ts'
 import { conditionsIn } from './conditions.ts'
 
-/** A thing that an automation names; `field` as errors name it. */
+/** An object that an automation names; `field` as errors name it. */
 export type Named = { kind: NamedKind; id: string; field: string }
 
-/** All things that the data names by id, except in conditions. */
+/** All objects that the data names by id, except in conditions. */
 export function namedIn({ actions, segments, steps }: AutomationData): Named[] {
   const inSteps = locatedSteps(steps ?? []).flatMap(({ step, field }): Named[] => {
     switch (step.type) {
@@ -55,8 +55,8 @@ const LOCK: Record<Table, string> = {
 const KINDS: readonly NamedKind[] = ['entitlement', 'screen', 'segment', 'push', 'integration']
 
 /**
- * Locks the things and gives those that do not exist. The others cannot be deleted before the transaction ends: a deletion looks for
- * automations that name the thing after it has waited for these locks.
+ * Locks the objects and returns those that do not exist. The others cannot be deleted before the transaction ends: a deletion looks for
+ * automations that name the object after it has waited for these locks.
  */
 export async function lockNamed(tx: Tx, environment: Environment, named: readonly Named[]): Promise<Named[]> {
   const missing = new Set<Named>()

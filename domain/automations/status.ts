@@ -7,7 +7,7 @@ import { releaseRuns } from './automation-runs/release.ts'
 import type { AutomationStatus } from './input.ts'
 import { lockNamed, neededBy } from './named.ts'
 
-/** Every status can follow every other. Throws `conflict` when the automation is to be active and names something that is gone. */
+/** Every status can follow every other. Throws `conflict` when the automation is to be active and names an object that is deleted. */
 export async function changeAutomationStatus(
   tx: Tx,
   environment: Environment,

@@ -14,9 +14,9 @@ import { checkReferences, missingThing, refuseFaulty } from './validate-referenc
 const same = (a: AutomationData, b: AutomationData) => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * Full replacement. The consumer of the log is locked before the automation, in the order in which a consumer's batch locks them. Throws
- * `invalid_data`; `not_found` for a thing that the data names and that does not exist; `conflict` when the former data named it and the
- * automation is to become active.
+ * Replaces the automation. The consumer of the log is locked before the automation, in the order in which a consumer's batch locks them.
+ * Throws `invalid_data`; `not_found` for an object that the data names and that does not exist; `conflict` when the former data named it
+ * and the automation is to become active.
  */
 export async function updateAutomation(tx: Tx, environment: Environment, id: string, input: AutomationInput): Promise<AutomationChange> {
   const data = completeData(input.data)

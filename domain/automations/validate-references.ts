@@ -27,8 +27,8 @@ async function slugFaults(tx: Tx, environment: Environment, named: readonly Name
 }
 
 /**
- * Checks the references of the data. Throws `invalid_data`, and gives the things that do not exist; the others cannot be deleted before the
- * transaction ends.
+ * Checks the references of the data. Throws `invalid_data`, and returns the objects that do not exist; the others cannot be deleted before
+ * the transaction ends.
  */
 export async function checkReferences(tx: Tx, environment: Environment, data: AutomationData): Promise<Named[]> {
   const named = namedIn(data)

@@ -73,8 +73,9 @@ export async function cutBlocks(
   }
 }
 
-// Whoever empties an environment has its row when it deletes events, and the foreign keys of the blocks need that row: it comes before the lock
-// here, too. Without sorts a plan reads in the order of an index and ends with the limit, whatever the statistics think of the environment.
+// A transaction that empties an environment holds its row when it deletes events, and the foreign keys of the blocks need that row: it
+// comes before the lock here, too. Without sorts a plan reads in the order of an index and ends with the limit, whatever the statistics of
+// the environment.
 const LOCK_BLOCKS = `
 select pg_try_advisory_xact_lock($1, e.id) as locked, set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true)
 from (select id from environments where id = $2 and reset_at is null for key share skip locked) e`

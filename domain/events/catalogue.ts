@@ -1,4 +1,4 @@
-/** What the `price` of an event may be: none at all, an amount that came in, or an amount that went back (stored negative). */
+/** The kind of an event's `price`: none at all, an amount that was received, or an amount that was returned (stored negative). */
 type PriceKind = 'none' | 'in' | 'out'
 export type EventType = { uid: string; slug: string; title: string; value: PriceKind; refund: boolean; begins: boolean; recurring: boolean }
 
@@ -69,7 +69,7 @@ export function slugOf(text: string): string | null {
   return eventType(slug) || CUSTOM.test(slug) ? slug : null
 }
 
-/** What is wrong with a text that is no event type. */
+/** The error message for a text that is no event type. */
 export const NO_EVENT_TYPE = 'must be a uid or slug of the catalogue, or the slug of a custom event, such as trial_started'
 
 /** Whether the event type is not in the catalogue. */

@@ -28,7 +28,7 @@ export type Entry = {
   money: Money
   /** The purchase that emits the event; 0 for an event of an app; absent for a posted event. */
   purchase?: number
-  /** Last known values of the user, of a posted event that is a transaction: for what the event does not say. */
+  /** Last known values of the user, for a posted event that is a transaction: they replace values that the event does not state. */
   known?: { country: string | null; app_version: string | null; locale: string | null }
 }
 

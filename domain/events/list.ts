@@ -55,7 +55,8 @@ const FROM_BLOCK = {
   },
 }
 
-// What is skipped from the start of the list to the block is counted, and the rest is skipped row by row. Without a block all is.
+// The events from the start of the list to the block are skipped by their count, and the rest row by row. Without a block all are skipped
+// row by row.
 function fromBlock(order: Order): string {
   const { block, skipped, isSkipped, from, start } = FROM_BLOCK[order]
   const rest = 'coalesce((select skip from start), $3)'
@@ -88,7 +89,7 @@ const FROM_BLOCKS = { asc: fromBlock('asc'), desc: fromBlock('desc') }
 type Page = {
   /** One row more than `limit` when there are more; the caller removes it. */
   rows: EventRow[]
-  /** The blocks lack so much that cutting them pays. */
+  /** So many events are uncounted that cutting blocks pays. */
   isBehind: boolean
 }
 

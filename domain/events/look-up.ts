@@ -7,7 +7,10 @@ import { TRAIT_COLUMNS, type UserTraits } from './traits.ts'
 export type FoundUser = UserTraits & { id: string; identity_id: string | null }
 type StoredEvent = { id: string; event_id: string; name: string; user_id: string | null; happened_at: number; sent_at: number | null }
 
-/** What a batch refers to: `now` in µs by the environment's clock, the users by id and by identity, and the events that are stored already. */
+/**
+ * The data that a batch refers to: `now` in µs by the environment's clock, the users by id and by identity, and the events that are stored
+ * already.
+ */
 export type LookUp = {
   now: number
   /** How far the environment's clock runs ahead, in µs. */

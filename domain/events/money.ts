@@ -9,7 +9,7 @@ type Shares<T> = { recurring: T; loyal: T; oneTime: T }
 
 const always = (share: string): Shares<string> => ({ recurring: share, loyal: share, oneTime: share })
 
-/** What the stores' standard commission leaves. Without a platform there is no commission. */
+/** The share that the stores' standard commission leaves. Without a platform there is no commission. */
 const DEFAULT_SHARES: Record<Platform, Shares<string>> = {
   iOS: { recurring: '0.7', loyal: '0.85', oneTime: '0.7' },
   Android: { recurring: '0.85', loyal: '0.85', oneTime: '0.7' },
@@ -44,7 +44,7 @@ function defaultShare(platform: string | null, recurring: boolean, loyal: boolea
 export const defaultProceeds = (price: string, platform: string | null, recurring: boolean, loyal = false): string =>
   times(price, defaultShare(platform, recurring, loyal))
 
-/** Whether proceeds equal `defaultProceeds`, without the text of those: a fold asks for each payment. */
+/** Whether proceeds equal `defaultProceeds`, without making the text of those: a fold calls it for each payment. */
 export const areDefaultProceeds = (
   proceeds: string,
   price: string,
@@ -53,7 +53,7 @@ export const areDefaultProceeds = (
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 
-/** What is wrong with a text that is no currency. */
+/** The error message for a text that is no currency. */
 export const NO_CURRENCY = 'must be a currency code of ISO 4217 such as EUR'
 
 /** Whether the upper-case code is a currency of ISO 4217. */

@@ -22,8 +22,9 @@ type Field = (typeof LATEST)[number] | (typeof FIRST)[number] | keyof typeof ORI
 const FIELDS = [...LATEST, ...FIRST, ...ORIGINS] as const
 
 /**
- * What events state about a user: the last known device, app and platform, the first known ones, the first known attribution; when each of them was
- * reported, in the order of FIELDS, and when the user was last seen (µs). An event need not state all of them: each has a time of its own.
+ * The traits of a user in events: the last known device, app and platform, the first known ones, the first known attribution; when each of
+ * them was reported, in the order of FIELDS, and when the user was last seen (µs). An event need not state all of them: each has a time of
+ * its own.
  */
 export type UserTraits = { [field in Field]: string | null } & { told_times: (number | null)[]; last_seen_at: number | null } & Beginning
 
@@ -66,7 +67,7 @@ const SENT: [field: (typeof LATEST)[number], read: (item: Pick<EventInput, 'plat
   ['sdk_version', item => item.app?.sdk_version],
 ]
 
-/** What an event changed: a value, only the time at which a value was reported, or nothing. */
+/** The change of an event: a value, only the time at which a value was reported, or nothing. */
 export type TraitChange = 'news' | 'time' | 'nothing'
 
 const most = (one: TraitChange, other: TraitChange): TraitChange => (one === 'news' || other === 'nothing' ? one : other)

@@ -24,7 +24,7 @@ import { type NewItem, validateItems } from './validate-items.ts'
 /** Whether events start automations, end waits and go to integrations: `true`, unless they are history; `false`, none of them; `always`, history too. */
 export type Trigger = boolean | 'always'
 
-/** A server tells the time of the environment's clock; an app tells the real time, also where the environment's clock runs ahead. */
+/** A server sends times of the environment's clock. An app sends real time, also where the environment's clock runs ahead. */
 function isTriggering(item: EventInput, at: number, trigger: Trigger, { now, ahead }: LookUp): boolean {
   if (typeof trigger === 'string') return true
   const recorded = item.ofApp ? now - ahead : now
@@ -104,8 +104,8 @@ async function dropKnownTransactions(
 const viewsOf = (entries: Entry[]) => entries.filter(({ user, item }) => user !== null && isScreenEvent(item.event_name))
 
 /**
- * Marks the users whose facts the entries change; their rows are locked. New users are marked already. What is stored with the customer follows
- * from the posted facts, too, and is folded with them: several events of a user are folded once.
+ * Marks the users whose facts the entries change; their rows are locked. New users are marked already. The figures that are stored with the
+ * customer follow from the posted facts, too, and are folded with them: several events of a user are folded once.
  */
 async function markChanged(
   tx: Tx,
@@ -120,7 +120,7 @@ async function markChanged(
   if (owners.length > 0) await lockUsers(tx, environment, [], owners)
   for (const user of owners) posted.add(user)
   const others = await ownersOfPosted(tx, environment, entries)
-  // All marks in one order, as whoever settles the lineages writes them.
+  // All marks in one order, the order in which a settlement of lineages writes them.
   if (others.length > 0) await markUnlocked(tx, environment, [...new Set([...posted, ...others])].sort())
   else await markStored(tx, environment, [...posted].sort())
   await mark(tx, environment, [...rooted].filter(user => !posted.has(user)).sort())
@@ -128,7 +128,7 @@ async function markChanged(
   await markViewers(tx, environment, seen)
 }
 
-/** Locks the users whom the entries concern and writes their new traits. Nobody else can see a new user. */
+/** Locks the users whom the entries concern and writes their new traits. No other transaction can see a new user. */
 async function updateUsers(
   tx: Tx,
   environment: Environment,

@@ -17,7 +17,10 @@ function namedBy(entries: Entry[]): PostedLineage[] {
   return [...named.values()]
 }
 
-/** The users whose subscriptions events of the entries are about, though they name other users. Settled when one of them is folded. */
+/**
+ * The users whose subscriptions the events of the entries concern, though the events name other users. They are settled when one of them is
+ * folded.
+ */
 export async function ownersOfPosted(tx: Tx, environment: Environment, entries: Entry[]): Promise<string[]> {
   const others = await otherOwners(tx, environment, namedBy(entries))
   return [...new Set(others.map(({ owner }) => owner))].sort()

@@ -11,7 +11,7 @@ import { type AcceptedItem, beginningsIn, isLive, type Prepared, prepareEntries 
 /** The items about a user who does not exist yet. */
 export type Newcomer = { user: FoundUser; items: AcceptedItem[] }
 
-/** Gives an id, and the times of a beginning, to each user of the items who does not exist yet. */
+/** Gives each new user of the items an id and the times of a beginning. */
 export function nameNewcomers(accepted: AcceptedItem[], now: number): Newcomer[] {
   const byUser = Map.groupBy(
     accepted.filter(({ user }) => user?.id === ''),
@@ -32,8 +32,8 @@ function historyOf(items: AcceptedItem[], now: number): NewIdentity['history'] {
 }
 
 /**
- * Creates the users, each with all that the batch tells of the user, in one insert: an update of a new row costs half as much again. Gives those who
- * are new. Those whom a concurrent writer created first are found, and what the batch tells of them is prepared anew.
+ * Creates the users with all traits of the batch in one insert: a later update of the new rows would cost half as much again. Returns the
+ * created users. Users whom a concurrent writer created first are looked up, and the traits of the batch are prepared again for them.
  */
 export async function createNewUsers(
   tx: Tx,

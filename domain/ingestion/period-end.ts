@@ -18,7 +18,10 @@ const beginsPeriod = ({ event_name, ofApp }: EventInput): boolean => ofApp === u
 
 const keyOf = (platform: string | null, product: string): string => `${platform ?? ''}|${product}`
 
-/** The durations that the items need: of their products where they begin a period and state no end. Mostly none, and then nothing is read. */
+/**
+ * The durations that the items need: those of their products where an item begins a period and states no end. Mostly there are none, and no
+ * query is sent.
+ */
 export async function findDurations(tx: Tx, environment: Environment, items: EventInput[]): Promise<Durations> {
   const open = items.filter(item => beginsPeriod(item) && item.transaction?.expires_at === undefined)
   const products = [...new Set(open.flatMap(({ product_id }) => product_id ?? []))]
@@ -40,7 +43,7 @@ export async function findDurations(tx: Tx, environment: Environment, items: Eve
 const END = 'transaction.expires_at'
 const beginOf = (item: EventInput): string => item.transaction?.transaction_date ?? item.happened_at
 
-/** What is wrong with the times of the item's transaction. An event that begins no period may name one that is over. `now` in µs. */
+/** The error in the times of the item's transaction. An event that begins no period may name a period that is over. `now` in µs. */
 export function transactionFaults(item: EventInput, now: number): Detail[] {
   const { transaction_date: date, expires_at: end } = item.transaction ?? {}
   if (item.ofApp !== undefined) return []
@@ -50,7 +53,7 @@ export function transactionFaults(item: EventInput, now: number): Detail[] {
   return [{ field: END, message: `must be after ${date === undefined ? 'happened_at' : 'transaction_date'}` }]
 }
 
-/** The item with the end of its period; null where nothing tells the end. */
+/** The item with the end of its period; null where the end is unknown. */
 export function withEnd(item: EventInput, platform: string | null, durations: Durations): EventInput | null {
   if (!beginsPeriod(item) || item.transaction?.expires_at !== undefined) return item
   const duration = item.product_id === undefined ? undefined : durations.get(keyOf(platform, item.product_id))

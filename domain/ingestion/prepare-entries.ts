@@ -10,16 +10,22 @@ import type { NewItem } from './validate-items.ts'
 
 export type AcceptedItem = NewItem & { triggers: boolean }
 
-/** Whether the event shows its user live: an app sent it, however late, or it acts. Everything else is history. */
+/** Whether the event shows its user live: an app sent it, however late, or it acts. All other events are history. */
 export const isLive = ({ ofApp }: EventInput, triggers: boolean): boolean => triggers || ofApp !== undefined
 
-/** The times (µs) at which the item says that its user was there already: of the event, if that is history, and what the caller states. */
+/**
+ * The times (µs) at which the user existed according to the item: the event's time, if the event is history, and the times that the caller
+ * states.
+ */
 export function beginningsIn({ item, at, triggers }: AcceptedItem): number[] {
   const stated = item.created_at === undefined ? [] : [micros(item.created_at)]
   return isLive(item, triggers) ? stated : [at, ...stated]
 }
 
-/** Moves the beginnings of users back to the history in the batch, whatever is live in it and in whatever order; gives those whose beginning moved. */
+/**
+ * Moves the beginnings of users back to the history in the batch, whatever live events the batch has and in whatever order. Returns the
+ * users whose beginning moved.
+ */
 function updateBeginnings(accepted: AcceptedItem[]): Set<FoundUser> {
   const moved = new Set<FoundUser>()
   for (const one of accepted) {
@@ -30,12 +36,12 @@ function updateBeginnings(accepted: AcceptedItem[]): Set<FoundUser> {
 }
 
 /**
- * What a batch writes: its entries by the index of their item, and the users whose traits it changes, by id. `rooted`: users whose facts change with
- * what is first known of them.
+ * The rows that a batch writes: its entries by the index of their item, and the users whose traits it changes, by id. `rooted`: the users
+ * whose facts change with their first known traits.
  */
 export type Prepared = { entries: Map<number, Entry>; changed: Map<string, UserTraits>; rooted: Set<string> }
 
-/** Updates the traits of the items' users in order, and makes the entries, which say what was known of the user until then. */
+/** Updates the traits of the items' users in order, and makes the entries, which have the traits of the user at that time. */
 export function prepareEntries(
   environment: Environment,
   accepted: AcceptedItem[],

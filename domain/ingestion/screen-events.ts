@@ -11,16 +11,16 @@ import { isoMicros } from '../kernel/time/instant.ts'
 import { appendItems } from './append.ts'
 
 /**
- * An event of a screen as an app sends it, without an id: the same `content` says that it is the same event. `happenedAt` null: the app sent no time,
- * and a repeat comes within five minutes.
+ * An event of a screen as an app sends it, without an id: events with the same `content` are the same event. `happenedAt` null: the app
+ * sent no time; a repeat comes within five minutes.
  */
 export type ScreenEvent = { content: string; happenedAt: string | null; event: Omit<EventInput, 'event_id' | 'happened_at'> }
 
 type Viewer = { environment: Environment; id: string; no: number }
 
-/** Repeats of an event without a time, in seconds. */
+/** The window for repeats of an event without a time, in seconds. */
 const WINDOW_S = 300
-/** Stands between the user and the content in the ids of these events; no other id has it. */
+/** Separates the user from the content in the ids of these events; no other id contains it. */
 const MARK = '#'
 
 const hashOf = (content: string) => createHash('sha256').update(content).digest('base64url')
@@ -35,7 +35,7 @@ const KNOWN = `
       where environment = $1 and event_id >= k.prefix || w.no and event_id <= k.prefix || w.no order by event_id limit 1) f
     where f.happened_at > n.now - interval '${WINDOW_S} seconds') e on true`
 
-/** Ids by content of the events without a time, and now, in µs. What is stored already is left out. */
+/** Ids by content of the events without a time, and now, in µs. Events that are stored already are left out. */
 async function newIds(tx: Tx, environment: Environment, prefixes: Map<string, string>): Promise<{ now: number; ids: Map<string, string> }> {
   const { rows } = await tx.query<{ now: number; event_id: string | null }>({
     name: 'find-screen-events',
@@ -50,8 +50,8 @@ async function newIds(tx: Tx, environment: Environment, prefixes: Map<string, st
 }
 
 /**
- * Stores the events of screens in the log, each once, and with `screen_shown` what waited to be shown as shown. Throws `not_found` for a user
- * who was erased meanwhile.
+ * Stores the events of screens in the log, each once. An event `screen_shown` also marks the pending screen as shown. Throws `not_found`
+ * for a user who was erased meanwhile.
  */
 export async function appendScreenEvents(pool: Pool, user: Viewer, events: ScreenEvent[]): Promise<void> {
   const { environment, id, no } = user
@@ -67,10 +67,10 @@ export async function appendScreenEvents(pool: Pool, user: Viewer, events: Scree
       const shown = entries.flatMap(({ item }) => (item.event_name === 'screen_shown' && item.screen_id ? [item.screen_id] : []))
       if (shown.length > 0) await markShown(tx, environment, id, [...new Set(shown)])
     })
-    // Nothing else can be wrong with them.
+    // They can have no other error.
     if (results.some(({ status }) => status === 'rejected')) throw notFound('user')
   }
-  // Of two requests at a time, each in a window of its own, the later one must see the earlier one's events: their ids differ.
+  // Two concurrent requests may have different windows, and so different ids. The later request must see the events of the earlier one.
   const turn: Turn | undefined = untimed.size > 0 ? [LOCK.screenEvents, `${environment}:${id}`] : undefined
   await transaction(pool, work, isUniqueViolation, 'read committed', turn)
 }

@@ -6,7 +6,7 @@ import { eventsOfLineage, LINEAGE_KEY } from '../purchases/subscriptions/lineage
 import { beginsPeriod, isFact, LINEAGE_OF, PERIOD_FACTS, postedOf, STORE_OF } from '../purchases/subscriptions/posted.ts'
 import { REFUND_FACTS } from '../purchases/subscriptions/posted-price.ts'
 
-// A refund of a transaction that nobody has recorded is kept, and counts in no chart until somebody does.
+// A refund of a transaction that is not recorded is stored, and counts in no chart until the transaction is recorded.
 
 const refunds = new Set<string>(REFUND_FACTS)
 const isRefund = (entry: Entry): boolean => isFact(entry) && refunds.has(entry.item.event_name)
@@ -14,7 +14,10 @@ const isRefund = (entry: Entry): boolean => isFact(entry) && refunds.has(entry.i
 const lineageOf = ({ item: { transaction, product_id } }: Entry): string =>
   transaction?.original_transaction_id ?? transaction?.transaction_id ?? (product_id === undefined ? '' : `product ${product_id}`)
 
-/** Whether the refund is about what another item of its batch begins: by its transaction, without one by its lineage. A lineage has one owner. */
+/**
+ * Whether another item of the batch begins the transaction of the refund, or, if the refund names no transaction, its lineage. A lineage
+ * has one owner.
+ */
 const isOf =
   (refund: Entry) =>
   (begun: Entry): boolean => {
@@ -48,7 +51,7 @@ const OWNERS = `
       and coalesce(transaction_id, order_id) >= k.transaction and coalesce(transaction_id, order_id) <= k.transaction
     order by coalesce(transaction_id, order_id) limit 1) p where p.user_id is not null`
 
-/** The users who have the purchases that refunds among the entries name: those whose refunds they are, whoever posted them. */
+/** The owners of the purchases that refunds among the entries name; they own the refunds, too, whoever posted them. */
 export async function ownersOfRefunded(tx: Tx, environment: Environment, entries: Entry[]): Promise<string[]> {
   const named = entries.filter(isRefund).filter(({ item }) => item.transaction?.transaction_id !== undefined)
   if (named.length === 0) return []

@@ -135,7 +135,7 @@ const ENDS = ['trial_expired', 'subscription_expired']
 const CANCELLATIONS = ['trial_canceled', 'subscription_canceled']
 const DISCOUNTED: readonly string[] = PERIOD_FACTS.filter(name => name !== 'trial_started')
 
-/** What only some events state besides. A discount is stated of the period that a paid event begins. */
+/** The checks for fields that only some events have. A discount belongs to the period that a paid event begins. */
 function statedFaults({ event_name: name, reason, is_voluntary, is_discounted }: EventInput): Detail[] {
   const faults: Detail[] = []
   const only = (field: string, value: unknown, names: readonly string[]) => {

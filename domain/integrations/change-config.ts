@@ -56,7 +56,7 @@ export function changeConfig(sealing: Sealing, old: IntegrationConfig, input: Co
   return { after, opened: openSettings(sealing, after), generated, former, isMoved, isChanged }
 }
 
-/** What decides whether a probe succeeds: of a webhook, and of e-mail. */
+/** The settings that decide whether a probe succeeds: of a webhook, and of e-mail. */
 const PROBED = ['url', 'sandbox_url', 'authorization_token', 'host', 'port', 'secure', 'username', 'password', 'from', 'recipients']
 
 /** Equal for two configurations that call the same address in the same way: a probe of one then counts for the other. */

@@ -40,7 +40,7 @@ export const getConfig = (db: Db, environment: Environment, id: string): Promise
 export const lockConfig = (tx: Tx, environment: Environment, id: string): Promise<IntegrationConfig> =>
   find(tx, environment, id, 'for update')
 
-/** What a secret is sealed with and for. */
+/** The key and the context with which a secret is sealed. */
 export type Sealing = { secrets: Secrets; environment: Environment; integration: string }
 
 /** Binds a sealed secret to its integration and name. */

@@ -3,8 +3,8 @@ import type { IntegrationConfig } from './config.ts'
 import { providerOf } from './providers.ts'
 
 /**
- * Where the settings (opened) send to. Of addresses that are a choice, an unset one is no address; any other unset address stands for the
- * vendor's own.
+ * The origins to which the settings (opened) send. Of addresses that are a choice, an unset one is no address; any other unset address
+ * stands for the vendor's own.
  */
 function originsOf(slug: string, settings: Record<string, unknown>): Set<string> {
   const { settings: known } = providerOf(slug)
@@ -20,7 +20,7 @@ function originsOf(slug: string, settings: Record<string, unknown>): Set<string>
 
 /**
  * Whether the change sends to an origin that the configuration did not send to before. Throws `invalid_data` when such a change leaves a
- * stored secret as it is: whoever may change an address but never saw the secret could have it sent to a server of their own.
+ * stored secret as it is: a caller who may change an address but never saw the secret could have it sent to a server of their own.
  */
 export function movesOrigin(
   { slug, secrets }: Pick<IntegrationConfig, 'slug' | 'secrets'>,

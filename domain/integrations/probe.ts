@@ -54,7 +54,7 @@ export async function assertProbeSucceeds(probe: IntegrationProbe, sample: Probe
 
 const TESTS_PER_MINUTE = 10
 
-/** What is tested, with the column `tested_at`. */
+/** The tested objects, with the column `tested_at`. */
 type Tested = 'integrations' | 'notification_channels'
 
 /** Counts a test and returns null. After ten tests within the last minute of real time it counts nothing and returns the seconds to wait. */

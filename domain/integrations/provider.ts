@@ -14,7 +14,7 @@ export type Setting = {
   default?: string | boolean
 }
 
-/** What a provider receives. E: events as they happen, R: report files, A: automation steps. */
+/** The data that a provider receives. E: events as they happen, R: report files, A: automation steps. */
 export type Takes = 'E' | 'R' | 'A'
 export type IntegrationPlatform = 'iOS' | 'Android' | 'Stripe'
 

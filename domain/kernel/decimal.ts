@@ -18,3 +18,25 @@ export function exactDecimal(value: bigint, places: number): string {
   const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '')
   return value < 0n ? `-${text}` : text
 }
+
+/** An exact sum to which decimal texts are added one after the other. */
+export function exactSum() {
+  let [sum, places] = [0n, 0]
+  return {
+    add(text: string): void {
+      const own = placesOf(text)
+      if (own > places) {
+        sum *= 10n ** BigInt(own - places)
+        places = own
+      }
+      sum += scaled(text, places)
+    },
+    total: (): string => exactDecimal(sum, places),
+  }
+}
+
+/** The exact product of two decimal texts. */
+export function productOf(a: string, b: string): string {
+  const [placesOfA, placesOfB] = [placesOf(a), placesOf(b)]
+  return exactDecimal(scaled(a, placesOfA) * scaled(b, placesOfB), placesOfA + placesOfB)
+}

@@ -1,9 +1,9 @@
 import { setImmediate as othersFirst } from 'node:timers/promises'
 
-/** What a fold goes through at a stretch takes a few ms: after it the requests and the heartbeats of the process have their turn. */
+/** The items that a fold processes without a pause: a few ms. After that the process handles requests and heartbeats. */
 const ITEMS_AT_ONCE = 500
 
-/** Counts items; what it returns is awaited, and lets the process do something else when there were enough of them. */
+/** Counts items; the caller awaits the returned value, which lets the process do other work after enough items. */
 export function inSteps(): (items: number) => Promise<void> | undefined {
   let done = 0
   return items => {
@@ -37,7 +37,7 @@ export function* flatMapStepwise<T, R>(items: Iterable<T>, of: (item: T) => read
   return found
 }
 
-/** Its result, without a pause. */
+/** The result of a computation, without a pause. */
 export function withoutPauses<R>(computation: Stepwise<R>): R {
   for (;;) {
     const next = computation.next()
@@ -45,7 +45,7 @@ export function withoutPauses<R>(computation: Stepwise<R>): R {
   }
 }
 
-/** Its result, computed in steps. `pause`: lets the process do something else. */
+/** The result of a computation, in steps. `pause`: lets the process do other work. */
 export async function stepwise<R>(computation: Stepwise<R>, pause: () => Promise<unknown> = othersFirst): Promise<R> {
   for (let done = 1; ; done++) {
     const next = computation.next()

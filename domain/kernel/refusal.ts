@@ -45,7 +45,7 @@ export const notFound = (what: string): Refusal => new Refusal('not_found', `${w
 export const alreadyExists = (message: string): Refusal => new Refusal('already_exists', message)
 export const conflict = (message: string): Refusal => new Refusal('conflict', message)
 
-/** What keeps an object from being deleted. `title`: as its owner knows it; null for what has no title. */
+/** The object that prevents a deletion. `title`: as its owner knows it; null: it has no title. */
 export type Holder = { kind: string; id: string; title: string | null }
 const heldBy = ({ kind, id, title }: Holder) => `the ${kind} ${id}${title === null ? '' : ` (${title})`}`
 export const inUse = (what: string, holders: Holder | Holder[]): Refusal =>

@@ -6,7 +6,7 @@ import type { Store } from './subscriptions/purchase.ts'
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** What an account id of a store may stand for. The App Store takes UUIDs only: the 32 digits of a user id of the service. */
+/** The user ids that an account id of a store may stand for. The App Store accepts UUIDs only: the 32 digits of a user id of the service. */
 function candidatesOf(platform: Store, account: string): string[] {
   if (platform !== 'app_store' || !UUID.test(account)) return [account]
   const lower = account.toLowerCase()

@@ -34,7 +34,7 @@ export async function requestAcknowledgements(tx: Tx, environment: Environment, 
 
 export type OpenAcknowledgement = { project: number; kind: 'production' | 'sandbox'; token: string }
 
-/** What is to be acknowledged; null: it has been done, or erased. */
+/** The purchase to acknowledge; null: it was acknowledged, or erased. */
 export async function loadAcknowledgement(db: Db, id: number): Promise<OpenAcknowledgement | null> {
   const { rows } = await db.query<OpenAcknowledgement>({
     name: 'load-acknowledgement',

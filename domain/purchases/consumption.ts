@@ -6,7 +6,7 @@ import type { StoreReport } from './store-facts/statement.ts'
 /** Tells Apple about the use of a purchase; the subject of a run is the number of the purchase. */
 export const CONSUMPTION_WORKFLOW = { workflow: 'store_consumption', version: 1 }
 
-/** Apple asks for it in a notification. */
+/** Apple requests it in a notification. */
 const REQUEST_SLUG = 'refund_consumption'
 
 // One answer to a purchase: a request that is read again is not answered again.
@@ -50,7 +50,7 @@ export async function requestConsumption(
 
 export type WantedConsumption = { project: number; kind: EnvironmentKind; transaction: string; wish: 'decline' | 'grant_full' }
 
-/** What is to be sent to Apple; null: the project or the customer does not want it any more, or the purchase was erased. */
+/** The information to send to Apple; null: the project or the customer no longer allows it, or the purchase was erased. */
 export async function loadConsumption(db: Db, purchase: number): Promise<WantedConsumption | null> {
   const { rows } = await db.query<WantedConsumption>({
     name: 'load-consumption',

@@ -38,7 +38,7 @@ export type Emission = {
   newProduct?: string
   /** The cause of the end of the subscription. */
   reason?: 'billing_error'
-  /** False: somebody other than the customer cancelled it. */
+  /** False: not the customer, but another party cancelled it. */
   isVoluntary?: false | undefined
   /** When the fact of the event happened and when it was recorded; by default as the purchase itself. */
   fact?: { at: string; recorded: string }

@@ -68,7 +68,7 @@ function reportedSwitch({ off_causes }: PurchaseRow, i: number): RenewalStatemen
   return { autoRenews: i % 2 === 1, ...(cause !== null && { isVoluntary: false, hasFailed: cause === 'billing_error' }) }
 }
 
-/** What a caller reported of a purchase before the store did, as statements of the caller: they count where the store states nothing. */
+/** The fields that a caller reported of a purchase before the store did, as statements of the caller: they count where the store states nothing. */
 export function reportedByCaller(row: PurchaseRow, subject: string): Statement[] {
   const period: PeriodStatement = {
     kind: 'period',

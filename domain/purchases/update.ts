@@ -27,7 +27,7 @@ type PurchaseChange = {
 }
 
 /**
- * Switches auto-renew off or on. If somebody other than the customer switches it off during billing retry, the store has given up because
+ * Switches auto-renew off or on. If another party than the customer switches it off during billing retry, the store has given up because
  * the charge failed.
  */
 function mergeAutoRenew(row: PurchaseRow, { is_auto_renewing: isOn, is_voluntary }: PurchaseChange, now: string): Partial<PurchaseRow> {

@@ -21,9 +21,9 @@ export type ClaimedTransaction = { subject: string; statements: Statement[]; scr
 
 /**
  * The result of recording the reports about one lineage. `purchases`: the ids of the recorded transactions by subject. `isConflict`: the
- * store names two lineages with different owners as one. `unpriced`: subjects of transactions that count as free because nobody states
- * their price. `unmapped`: products of the store that no product links. `isComplete`: no period before the last one can be missing.
- * `added`: the subjects of transactions that were recorded for the first time. `bought`: a purchase by another account than the owner's.
+ * store names two lineages with different owners as one. `unpriced`: subjects of transactions that count as free because their price is not
+ * stated. `unmapped`: products of the store that no product links. `isComplete`: no period before the last one can be missing. `added`: the
+ * subjects of transactions that were recorded for the first time. `bought`: a purchase by another account than the owner's.
  */
 export type RecordedLineage = {
   lineage: number

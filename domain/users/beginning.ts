@@ -1,13 +1,13 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../kernel/environment.ts'
 
-// A customer begins (`created_at`) when the service first sees the customer, or when the history begins that was recorded of the customer before
-// that. Otherwise everybody whom an import brings would have installed on its day. Once somebody was seen live the beginning stands still: figures
-// of the past must not move because a forgotten event comes in later.
+// A customer begins (`created_at`) when the service first sees the customer, or at the beginning of the history that was recorded before
+// that. Otherwise all imported customers would begin on the day of the import. Once a user was seen live the beginning stays: past figures
+// must not change because a forgotten event is recorded later.
 
 /**
- * `created_at` in µs; null: as it was stored. `is_seen_live` null: recorded before it was noted, which counts as seen, and stays until `users
- * recompute-created` has found it out.
+ * `created_at` in µs; null: as it was stored. `is_seen_live` null: the user was recorded before the service stored whether users were seen
+ * live. Such a user counts as seen, until `users recompute-created` has found out.
  */
 export type Beginning = { created_at: number | null; is_seen_live: boolean | null }
 
@@ -18,7 +18,7 @@ export function moveBeginning(user: Beginning, at: number): boolean {
   return true
 }
 
-/** In SQL, of an update of users whom something shows live. */
+/** In SQL, for an update of users who are seen live. */
 export const SHOWN = 'case when is_seen_live is false then true else is_seen_live end'
 
 /** Of `update users u`: the new values after a time of the history (null: none), and whether the user was seen live after that. */
@@ -42,7 +42,7 @@ from (
 ) b
 where u.ctid = b.row_id`
 
-/** By user: the first time of the recorded history, and whether something shows the user live. The caller has locked the users, and marks them. */
+/** By user: the first time of the recorded history, and whether the user was seen live. The caller has locked the users, and marks them. */
 export async function writeBeginnings(
   tx: Tx,
   environment: Environment,

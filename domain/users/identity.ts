@@ -52,13 +52,13 @@ export async function linkIdentity(tx: Tx, environment: Environment, identity: s
     )
     return 'linked'
   } catch (error) {
-    // By another user: this one is locked.
+    // Another user has the identity: this user is locked.
     if (isUniqueViolation(error, 'users_by_identity')) return 'identity taken'
     throw error
   }
 }
 
-/** Creates a user for an identity and returns its id; null when the identity exists. `isSeenLive`: an app asks for it. */
+/** Creates a user for an identity and returns its id; null when the identity exists. `isSeenLive`: an app requests it. */
 export async function createIdentifiedUser(
   tx: Tx,
   environment: Environment,

@@ -2,12 +2,12 @@ import type { Pool } from '../../store/connect.ts'
 import type { Environment } from '../kernel/environment.ts'
 import { SHOWN } from './beginning.ts'
 
-/** Whoever was seen less than so long ago (µs) is not written again. */
+/** A user who was seen less than so long ago (µs) is not written again. */
 export const SEEN_MICROS = 1_000_000
 
 /**
- * Notes that an app has shown the user now, in a transaction of its own whose commit does not wait for the disk: every start of an app does this. A crash of
- * the database server may lose the last half second of these times, and nothing else.
+ * Stores that an app has shown the user now, in a transaction of its own whose commit does not wait for the disk: every start of an app
+ * does this. A crash of the database server may lose these times of the last half second, and no other data.
  */
 export const noteSeen = (pool: Pool, environment: Environment, user: string) =>
   pool.query({

@@ -85,11 +85,11 @@ export async function setProperties(
   return { saved: [...saved.values()], errors, before }
 }
 
-/** What is wrong with a property, as v4 says it. */
+/** The error message of a property in v4. */
 export const propertyErrors = (errors: PropertyError[]): { key: string; error: string }[] =>
   errors.map(({ key, reason }) => ({ key, error: `property key: ${key}. Error: ${reason}` }))
 
-/** Throws `invalid_data`, with what is wrong with each, when none of the properties was saved. */
+/** Throws `invalid_data` with the error of each property, when no property was saved. */
 export function requireSaved(saved: Property[], errors: PropertyError[]): void {
   if (saved.length > 0) return
   const texts = propertyErrors(errors).map(({ error }) => error)

@@ -48,8 +48,8 @@ export async function requireUser(db: Db, environment: Environment, user: string
 }
 
 /**
- * Creates a user with an id of the service, without an identity. `createdAt`: when the user began, if that was before. Throws `invalid_data` for a
- * time in the future.
+ * Creates a user with an id of the service, without an identity. `createdAt`: an earlier time at which the user began. Throws
+ * `invalid_data` for a time in the future.
  */
 export async function createUser(tx: Tx, environment: Environment, createdAt: string | null = null): Promise<User> {
   const made = await insertUser(tx, environment, { id: userId(), createdAt, isSeenLive: false })
@@ -66,7 +66,7 @@ export type ChosenUser = { project: number; environment: Environment; among: Env
  */
 export async function createChosenUser(tx: Tx, { project, environment, among, id }: ChosenUser): Promise<User | null> {
   await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK.appUser, `${project}:${id}`])
-  // A statement of its own: its snapshot has what the lock has waited for.
+  // A statement of its own: its snapshot includes the transactions that the lock has waited for.
   const { rowCount } = await tx.query('select 1 from users where environment = any($1) and id = $2', [among, id])
   return rowCount === 0 ? ((await insertUser(tx, environment, { id, createdAt: null, isSeenLive: true })) ?? null) : null
 }
@@ -91,9 +91,9 @@ async function insertUser(tx: Tx, environment: Environment, { id, createdAt, isS
 }
 
 /**
- * A user for an identity. `history`: the first and the last time (µs) of what is recorded of the past with the user; null: the user begins now.
- * `isSeenLive`: shown by an app, or by something that acts. `id`: of the user, if the caller has made it. `isPosted`: facts of the user are posted in the
- * same transaction.
+ * A user for an identity. `history`: the first and the last time (µs) of the recorded history of the user; null: the user begins now.
+ * `isSeenLive`: an app, or an event that acts, shows the user. `id`: the id of the user, if the caller has made one. `isPosted`: facts of
+ * the user are posted in the same transaction.
  */
 export type NewIdentity = {
   identity: string

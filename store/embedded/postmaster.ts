@@ -12,7 +12,7 @@ import { bornAt } from './process.ts'
 /** A live server of a folder. `pid` and `born` identify its first process; `ready` is false while the server recovers or stops. */
 export type Postmaster = { pid: number; born: string; port: number; ready: boolean }
 
-/** What a start of a server needs. `port`: the one to try first. */
+/** The parameters of a start of a server. `port`: the one to try first. */
 export type LaunchOptions = { cluster: string; postgres: string; account: Account | undefined; port?: number }
 
 /** Settings of the server. Durability (fsync, synchronous_commit, full_page_writes) keeps the default of Postgres: on. */

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sandbox as command } from '../../cli/sandbox.ts'
+import { mark, markGone, markStored, markUnlocked, markViewers } from '../../domain/durable/marks/mark.ts'
 import { isResetting, resetMore } from '../../domain/oversight/sandbox/reset.ts'
+import type { Tx } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
 import { call as cli } from '../cli/call.ts'
 import { APP_SECRET, startApi, type TestApi } from '../harness/api.ts'
 import { fillEnvironment } from '../harness/full-environment.ts'
@@ -91,6 +94,25 @@ test('a request that was accepted before the reset began, and writes after, is r
     blocker.release()
     await api.pool.query('update environments set reset_at = null where id = $1', [environment])
   }
+})
+
+test('a reset waits for a transaction that marks a user, also where the mark is there already', async () => {
+  const { body: user } = await api.call('POST', '/v4/users', { key, body: { environment: 'sandbox' } })
+  const marks = {
+    mark: tx => mark(tx, environment, [user.id]),
+    markStored: tx => markStored(tx, environment, [user.id]),
+    markUnlocked: tx => markUnlocked(tx, environment, [user.id]),
+    markGone: tx => markGone(tx, environment, [1]),
+    markViewers: tx => markViewers(tx, environment, [{ user: user.id, at: 0 }]),
+  } satisfies Record<string, (tx: Tx) => Promise<void>>
+  const take = () => api.pool.query('select 1 from environments where id = $1 for update nowait', [environment])
+  for (const [name, work] of Object.entries(marks))
+    for (const time of ['first', 'second'])
+      await transaction(api.pool, async tx => {
+        await work(tx)
+        await expect(take(), `${name}, ${time} time`).rejects.toThrow('could not obtain lock')
+      })
+  await take()
 })
 
 test('a repeat with the same Idempotency-Key does not empty the sandbox again', async () => {

@@ -223,7 +223,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: { ...storeVerifiers(pool, reached.stores), ...options.verifiers },
-    stores: options.stores ?? { admits: options.reachStores ? verifiersOf(reached.stores) : {} },
+    stores: options.stores ?? { verifiers: options.reachStores ? verifiersOf(reached.stores) : {} },
     backtests: backtestTurns(),
     // The tests that race requests of one project need all of the connections.
     turns: requestTurns(options.requestsAtOnce ?? 50, options.longestWaitMs),

@@ -1,5 +1,5 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { Admit } from '../../domain/purchases/store-inbox/notification.ts'
+import type { NotificationVerifier } from '../../domain/purchases/store-inbox/notification.ts'
 
 // A store that signs with a shared secret, in the place of the real ones: what it sends says everything that a real notification says.
 
@@ -40,8 +40,8 @@ function parsed(body: Uint8Array): Partial<SignedContent> | null {
 }
 
 /** Checks the signature under the stored secret of that name, then the app. `meanwhile`: what else the check waits for. */
-export const admitSigned =
-  (secretName: string, meanwhile: () => Promise<void> = async () => {}): Admit =>
+export const verifySigned =
+  (secretName: string, meanwhile: () => Promise<void> = async () => {}): NotificationVerifier =>
   async ({ body, headers }, { value }) => {
     const secret = value(secretName)
     if (secret === null) return { is: 'unavailable', reason: 'no_secret' }

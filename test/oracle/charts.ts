@@ -3,7 +3,7 @@ import { exact, ONE } from './exact.ts'
 import { amounts, cancelledRuns, counted, endedRuns, type Fact, proceeds, refunds, taking } from './facts.ts'
 import { refundedBy } from './proceeds.ts'
 import { activeUsers, type Chart, flow, payingUsers, perUser, transactionShare, userShare } from './series.ts'
-import { mrrMovement, mrrStock, standingIn, standingInGrace } from './stocks.ts'
+import { mrrMovement, mrrStock, stockIn, stockInGrace } from './stocks.ts'
 import { type Charged, conversionOf, isCancelled, isNew, isPaid } from './world.ts'
 
 const negative = (facts: Fact[]): Fact[] => facts.map(taking)
@@ -43,7 +43,7 @@ export const CHARTS: Record<string, Chart> = {
   'arr-movement': { measure: 'usd', relation: 'independent', series: mrrMovement(TWELVE) },
   'active-subscriptions': {
     ...countFlow,
-    series: (world, question) => [...standingIn('paid')(world, question), ...standingInGrace(world, question)],
+    series: (world, question) => [...stockIn('paid')(world, question), ...stockInGrace(world, question)],
   },
   'new-subscriptions': {
     ...countFlow,
@@ -71,7 +71,7 @@ export const CHARTS: Record<string, Chart> = {
   'subscription-cancellation': cancellation,
   'subscription-cancellation-rate': cancellation,
   'free-trials': { ...countFlow, series: (world, { filters }) => [flow('Trials', counted(world, filters, of('trial')))] },
-  'active-trials': { ...countFlow, series: standingIn('trial') },
+  'active-trials': { ...countFlow, series: stockIn('trial') },
   'trials-movement': {
     ...movement,
     series: (world, { filters }) => [

@@ -5,7 +5,7 @@ import type { Instant } from './history.ts'
 import { mrrAt } from './mrr.ts'
 import { proceedsOf, refundedBy, refundedUsd } from './proceeds.ts'
 import { type Conversion, converted } from './rates.ts'
-import { standingAt } from './state.ts'
+import { stateAt } from './state.ts'
 import type { Subscription } from './subscriptions.ts'
 import type { Transaction } from './transactions.ts'
 import { type Charged, isPaid, type World } from './world.ts'
@@ -76,7 +76,7 @@ export type Step = { at: Instant; before: Exact; after: Exact; leftOut: Record<'
 
 /** Whether state, auto-renew or period are others than in the second before. */
 function changesAt(subscription: Subscription, at: Instant): boolean {
-  const [before, after] = [standingAt(subscription, at - 1), standingAt(subscription, at)]
+  const [before, after] = [stateAt(subscription, at - 1), stateAt(subscription, at)]
   return before?.state !== after?.state || before?.isRenewing !== after?.isRenewing || before?.period !== after?.period
 }
 
@@ -104,8 +104,8 @@ function runFacts(world: World, filters: Filters, at: (run: Subscription['runs']
   const passes = transactionPasses(world.history, filters)
   const facts = world.subscriptions.flatMap(subscription =>
     subscription.runs.flatMap(at).flatMap(instant => {
-      const standing = standingAt(subscription, instant)
-      return standing && passes(standing.period.transaction) ? [{ at: instant, value: ONE }] : []
+      const present = stateAt(subscription, instant)
+      return present && passes(present.period.transaction) ? [{ at: instant, value: ONE }] : []
     }),
   )
   return known(world, facts)

@@ -3,7 +3,7 @@ import { endedRuns, type Fact, proceeds } from './facts.ts'
 import { DAY, type Instant } from './history.ts'
 import { mrrAt } from './mrr.ts'
 import { refundedBy } from './proceeds.ts'
-import { standingAt } from './state.ts'
+import { stateAt } from './state.ts'
 import { type Charged, conversionOf, isCancelled, isPaid, type World } from './world.ts'
 
 // The values of insights, from the definition alone: each is counted by looking at everything, and compared as text.
@@ -37,8 +37,8 @@ export function insightValues(world: World, days: number): InsightValues {
   const trials = happened(({ kind }) => kind === 'trial')
   const trialEnd = ({ period }: Charged) => period!.end
   const converted = trials.filter(trial => (conversionOf(world, trial)?.transaction.at ?? Number.MAX_SAFE_INTEGER) <= now)
-  const standing = (at: Instant, states: string[]) =>
-    world.subscriptions.filter(subscription => states.includes(standingAt(subscription, at)?.state ?? '')).length
+  const countIn = (at: Instant, states: string[]) =>
+    world.subscriptions.filter(subscription => states.includes(stateAt(subscription, at)?.state ?? '')).length
   const users = history.users.filter(user => user.createdAt <= now)
   const created = (from: Instant, to: Instant) => users.filter(user => user.createdAt >= from && user.createdAt < to)
   const firstPaid = (user: string) => Math.min(...paid.filter(one => one.transaction.user === user).map(one => one.transaction.at))
@@ -64,10 +64,10 @@ export function insightValues(world: World, days: number): InsightValues {
         trialEnd,
       )(last, end),
     ),
-    failing: text(standing(end - 1, ['grace', 'retry'])),
-    subscribed: text(standing(end - 1, ['paid', 'grace', 'retry'])),
+    failing: text(countIn(end - 1, ['grace', 'retry'])),
+    subscribed: text(countIn(end - 1, ['paid', 'grace', 'retry'])),
     churned: pair(facts(endedRuns(world, {}, true))),
-    paidAtStart: { last: text(standing(last - 1, ['paid'])), before: text(standing(first - 1, ['paid'])) },
+    paidAtStart: { last: text(countIn(last - 1, ['paid'])), before: text(countIn(first - 1, ['paid'])) },
     created: pair((from, to) => created(from, to).length),
     newcomers: pair((from, to) => created(from - WEEK, to - WEEK).length),
     paidSoon: pair((from, to) => created(from - WEEK, to - WEEK).filter(({ id, createdAt }) => firstPaid(id) - createdAt <= WEEK).length),

@@ -1,7 +1,7 @@
 import { type Exact, exact, magnitude, minus, order, over, sum, times, ZERO } from './exact.ts'
 import { DAY, type History, type Instant } from './history.ts'
 import { type Conversion, converted } from './rates.ts'
-import { standingAt } from './state.ts'
+import { stateAt } from './state.ts'
 import type { Period, Subscription } from './subscriptions.ts'
 import type { Transaction } from './transactions.ts'
 
@@ -77,10 +77,10 @@ export function mrrAt(
   counts: (period: Period) => boolean,
 ): { m: Exact; unconverted: Transaction | null } {
   const nothing = { m: ZERO, unconverted: null }
-  const standing = standingAt(subscription, t)
-  if (!standing?.isRenewing || !standing.period.isPaid || !counts(standing.period)) return nothing
-  if (standing.state !== 'paid' && standing.state !== 'grace') return nothing
-  const { transaction } = standing.period
+  const present = stateAt(subscription, t)
+  if (!present?.isRenewing || !present.period.isPaid || !counts(present.period)) return nothing
+  if (present.state !== 'paid' && present.state !== 'grace') return nothing
+  const { transaction } = present.period
   const money = converted(history, conversion, transaction)
   return money === null
     ? { m: ZERO, unconverted: transaction }

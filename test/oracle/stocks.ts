@@ -4,7 +4,7 @@ import { type Fact, moved, mrrSteps, type Step, scaled } from './facts.ts'
 import type { Instant } from './history.ts'
 import { mrrAt } from './mrr.ts'
 import { type Chart, flow } from './series.ts'
-import { type Standing, standingAt } from './state.ts'
+import { type StateAtTime, stateAt } from './state.ts'
 
 export function mrrStock(label: string, by: Exact): Chart['series'] {
   return (world, { conversion, filters }) => {
@@ -49,22 +49,22 @@ const leftOutSteps = (steps: Step[]): Fact[] =>
     }),
   )
 
-const standingStock = (label: string, isMeant: (standing: Standing) => boolean): Chart['series'] => {
+const stockOf = (label: string, isMeant: (one: StateAtTime) => boolean): Chart['series'] => {
   return (world, { filters }) => {
     const passes = transactionPasses(world.history, filters)
     const at = (t: Instant) => {
-      const standings = world.subscriptions.map(subscription => standingAt(subscription, t))
-      return exact(standings.filter(one => one && isMeant(one) && passes(one.period.transaction)).length)
+      const states = world.subscriptions.map(subscription => stateAt(subscription, t))
+      return exact(states.filter(one => one && isMeant(one) && passes(one.period.transaction)).length)
     }
     return [{ kind: 'stock', label, at }]
   }
 }
 
 /** Subscriptions in a state, by auto-renew. */
-export function standingIn(state: 'paid' | 'trial'): Chart['series'] {
-  const on = standingStock('Auto-renew on', one => one.state === state && one.isRenewing)
-  const off = standingStock('Auto-renew off', one => one.state === state && !one.isRenewing)
+export function stockIn(state: 'paid' | 'trial'): Chart['series'] {
+  const on = stockOf('Auto-renew on', one => one.state === state && one.isRenewing)
+  const off = stockOf('Auto-renew off', one => one.state === state && !one.isRenewing)
   return (world, question) => [...on(world, question), ...off(world, question)]
 }
 
-export const standingInGrace = standingStock('In grace', one => one.state === 'grace')
+export const stockInGrace = stockOf('In grace', one => one.state === 'grace')

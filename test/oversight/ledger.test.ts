@@ -16,41 +16,41 @@ const iso = (ms: number) => new Date(ms).toISOString()
 const wire = (ms: number) => `${iso(ms).slice(0, 19)}Z`
 
 /** The state of a job: its name in the ledger, and the status and reason of its row. */
-type Standing = { meaning: 'kept' | 'declined' | 'broken' | 'outstanding'; status: string; reason: string | null }
-const standing = (meaning: Standing['meaning'], status: string, reason: string | null = null): Standing => ({ meaning, status, reason })
-const STANDINGS: Record<LedgerKind, Standing[]> = {
+type JobState = { meaning: 'kept' | 'declined' | 'broken' | 'outstanding'; status: string; reason: string | null }
+const jobState = (meaning: JobState['meaning'], status: string, reason: string | null = null): JobState => ({ meaning, status, reason })
+const JOB_STATES: Record<LedgerKind, JobState[]> = {
   report_slots: [
-    standing('kept', 'delivered'),
-    standing('kept', 'empty'),
-    standing('declined', 'withheld', 'report_paused'),
-    standing('declined', 'skipped', 'dst_gap'),
-    standing('broken', 'failed', 'destination_failed'),
-    standing('outstanding', 'pending'),
-    standing('outstanding', 'running'),
+    jobState('kept', 'delivered'),
+    jobState('kept', 'empty'),
+    jobState('declined', 'withheld', 'report_paused'),
+    jobState('declined', 'skipped', 'dst_gap'),
+    jobState('broken', 'failed', 'destination_failed'),
+    jobState('outstanding', 'pending'),
+    jobState('outstanding', 'running'),
   ],
   automation_runs: [
-    standing('kept', 'succeeded'),
-    standing('kept', 'succeeded', 'exit'),
-    standing('declined', 'skipped', 'no_user'),
-    standing('declined', 'cancelled', 'cancelled_by_api'),
-    standing('broken', 'failed', 'email_failed'),
-    standing('outstanding', 'pending'),
-    standing('outstanding', 'running'),
-    standing('outstanding', 'waiting'),
+    jobState('kept', 'succeeded'),
+    jobState('kept', 'succeeded', 'exit'),
+    jobState('declined', 'skipped', 'no_user'),
+    jobState('declined', 'cancelled', 'cancelled_by_api'),
+    jobState('broken', 'failed', 'email_failed'),
+    jobState('outstanding', 'pending'),
+    jobState('outstanding', 'running'),
+    jobState('outstanding', 'waiting'),
   ],
   deliveries: [
-    standing('kept', 'delivered'),
-    standing('declined', 'failed', 'integration_deleted'),
-    standing('broken', 'failed', 'exhausted'),
-    standing('broken', 'failed', 'gone'),
-    standing('outstanding', 'pending'),
-    standing('outstanding', 'retrying'),
+    jobState('kept', 'delivered'),
+    jobState('declined', 'failed', 'integration_deleted'),
+    jobState('broken', 'failed', 'exhausted'),
+    jobState('broken', 'failed', 'gone'),
+    jobState('outstanding', 'pending'),
+    jobState('outstanding', 'retrying'),
   ],
   exports: [
-    standing('kept', 'done'),
-    standing('broken', 'failed', 'storage_error'),
-    standing('outstanding', 'new'),
-    standing('outstanding', 'processing'),
+    jobState('kept', 'done'),
+    jobState('broken', 'failed', 'storage_error'),
+    jobState('outstanding', 'new'),
+    jobState('outstanding', 'processing'),
   ],
 }
 
@@ -58,7 +58,7 @@ const STANDINGS: Record<LedgerKind, Standing[]> = {
 type GeneratedJob = {
   kind: LedgerKind
   at: number
-  standing: Standing
+  jobState: JobState
   due: number | null
   isPaused: boolean
   parent: number
@@ -68,7 +68,7 @@ const job: fc.Arbitrary<GeneratedJob> = fc.constantFrom(...LEDGER_KINDS).chain(k
   fc.record({
     kind: fc.constant(kind),
     at: fc.oneof(fc.constantFrom(0, 59, 60, 61, 3600), fc.integer({ min: 1, max: 200_000 })),
-    standing: fc.constantFrom(...STANDINGS[kind]),
+    jobState: fc.constantFrom(...JOB_STATES[kind]),
     due: fc.option(fc.oneof(fc.constantFrom(59, 60, 61), fc.integer({ min: -9999, max: 9999 }))),
     isPaused: fc.boolean(),
     parent: fc.integer({ min: 0, max: 3 }),
@@ -79,8 +79,8 @@ const job: fc.Arbitrary<GeneratedJob> = fc.constantFrom(...LEDGER_KINDS).chain(k
 
 async function write(environment: number, integrations: Record<'0' | '1', number>[], one: GeneratedJob): Promise<string | null> {
   const { pool } = api
-  const row = { at: iso(NOW - one.at * 1000), status: one.standing.status, reason: one.standing.reason }
-  const open = one.standing.meaning === 'outstanding'
+  const row = { at: iso(NOW - one.at * 1000), status: one.jobState.status, reason: one.jobState.reason }
+  const open = one.jobState.meaning === 'outstanding'
   const dueAt = open && one.due !== null ? iso(NOW - one.due * 1000) : null
   if (!open && one.gone > 0) {
     await pool.query(
@@ -99,17 +99,17 @@ async function write(environment: number, integrations: Record<'0' | '1', number
 /** A separate count, by the table of the description. */
 function countedSeparately(kind: LedgerKind, all: (GeneratedJob & { id: string | null })[], from: number, to: number): LedgerEntry {
   const mine = all.filter(one => one.kind === kind && NOW - one.at * 1000 >= from && NOW - one.at * 1000 < to)
-  const weight = (one: GeneratedJob) => (one.standing.meaning !== 'outstanding' && one.gone > 0 ? one.gone : 1)
-  const count = (meaning: string) => mine.filter(one => one.standing.meaning === meaning).reduce((sum, one) => sum + weight(one), 0)
-  const tally = (some: GeneratedJob[], word: (standing: Standing) => string) => {
+  const weight = (one: GeneratedJob) => (one.jobState.meaning !== 'outstanding' && one.gone > 0 ? one.gone : 1)
+  const count = (meaning: string) => mine.filter(one => one.jobState.meaning === meaning).reduce((sum, one) => sum + weight(one), 0)
+  const tally = (some: GeneratedJob[], word: (jobState: JobState) => string) => {
     const counts: Record<string, number> = {}
-    for (const one of some) counts[word(one.standing)] = (counts[word(one.standing)] ?? 0) + weight(one)
+    for (const one of some) counts[word(one.jobState)] = (counts[word(one.jobState)] ?? 0) + weight(one)
     return counts
   }
-  const ended = mine.filter(one => one.standing.meaning !== 'outstanding')
+  const ended = mine.filter(one => one.jobState.meaning !== 'outstanding')
   const waits = (one: GeneratedJob) => (kind === 'exports' || kind === 'report_slots' ? one.at : one.due)
   const late = mine
-    .filter(one => one.standing.meaning === 'outstanding' && (waits(one) ?? 0) > 60 && !(kind === 'deliveries' && one.isPaused))
+    .filter(one => one.jobState.meaning === 'outstanding' && (waits(one) ?? 0) > 60 && !(kind === 'deliveries' && one.isPaused))
     .sort((a, b) => waits(b)! - waits(a)! || (a.id! < b.id! ? -1 : 1))
   return {
     kind,
@@ -120,7 +120,7 @@ function countedSeparately(kind: LedgerKind, all: (GeneratedJob & { id: string |
     outstanding: count('outstanding'),
     outcomes: tally(ended, ({ status }) => status),
     reasons: tally(
-      ended.filter(one => one.standing.meaning !== 'kept'),
+      ended.filter(one => one.jobState.meaning !== 'kept'),
       ({ reason }) => reason!,
     ),
     overdue: late.length,
@@ -132,7 +132,7 @@ function countedSeparately(kind: LedgerKind, all: (GeneratedJob & { id: string |
 
 /** The open deliveries of integrations that are not active. */
 function heldOf(deliveries: GeneratedJob[]): { held: number; oldest_held_at: string | null } {
-  const held = deliveries.filter(one => one.standing.meaning === 'outstanding' && one.isPaused)
+  const held = deliveries.filter(one => one.jobState.meaning === 'outstanding' && one.isPaused)
   return { held: held.length, oldest_held_at: held.length > 0 ? wire(NOW - Math.max(...held.map(({ at }) => at)) * 1000) : null }
 }
 

@@ -62,17 +62,17 @@ test('callers may post it; it gives back what was refunded, with a value over 0'
     }
     return api.call('POST', '/v4/events', { body: { events: [{ ...event, transaction }] } })
   }
-  const standing = async () => {
+  const userState = async () => {
     await foldUsersFirst(api.pool, api.project.production, [user])
     const { rows } = await api.pool.query('select status, net_payments_usd::float8 as net from users where id = $1', [user])
     return rows[0]
   }
   await post('subscription_started', '10')
   await post('subscription_refunded', '10')
-  expect(await standing()).toEqual({ status: 'churned', net: 0 })
+  expect(await userState()).toEqual({ status: 'churned', net: 0 })
   expect((await post('refund_reversed', '0')).body.error.details[0].field).toBe('events[0].price')
   expect((await post('refund_reversed', '10')).body.created).toBe(1)
-  expect(await standing()).toEqual({ status: 'active', net: 10 })
+  expect(await userState()).toEqual({ status: 'active', net: 10 })
   const uid = await api.call('POST', '/v4/automations', {
     body: {
       name: 'A',

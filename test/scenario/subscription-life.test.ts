@@ -39,7 +39,7 @@ async function news(): Promise<string[]> {
 const happened = (name: string) => recorded.filter(([n]) => n === name).map(([, time]) => time)
 
 /** The one entitlement, the customer's status and money: every step changes some of these. */
-async function standing() {
+async function userState() {
   const { data: entitlements } = await api.v4ListUserEntitlements({ path: { user_id: user } })
   const { data: customer } = await api.v4GetCustomer({ path: { customer_id: user } })
   expect(entitlements.length).toBeLessThanOrEqual(1)
@@ -83,7 +83,7 @@ test('one person on two devices is one user', async () => {
   const second = (await api.v4CreateUser({ body: { environment: 'sandbox' } })).id
   expect(await refusal(api.v4CreateIdentity({ body: { identity_id: 'anna', user_id: second } }))).toBe('409 already_exists')
   expect((await api.v4GetIdentity({ path: { identity_id: 'anna' } })).user_id).toBe(user)
-  expect(await standing()).toEqual({ status: 'none', net: 0, hold: undefined })
+  expect(await userState()).toEqual({ status: 'none', net: 0, hold: undefined })
   expect(await news()).toEqual([])
 })
 
@@ -97,7 +97,7 @@ const hold = { source: 'appstore', renew_state: 'will_renew', current_period_typ
 
 test('a trial gives access at once', async () => {
   await charge('t-1', '0', 0, CONVERTED)
-  expect(await standing()).toEqual({
+  expect(await userState()).toEqual({
     status: 'trial',
     net: 0,
     hold: { ...hold, started_at: at(0), expires_at: at(CONVERTED), current_period_type: 'trial' },
@@ -110,18 +110,18 @@ test('a trial gives access at once', async () => {
 test('the trial converts: one run from the trial on', async () => {
   await goTo(CONVERTED)
   await charge('t-2', '9.99', CONVERTED, FIRST_END)
-  expect(await standing()).toEqual({ status: 'active', net: 9.99, hold: { ...hold, started_at: at(0), expires_at: at(FIRST_END) } })
+  expect(await userState()).toEqual({ status: 'active', net: 9.99, hold: { ...hold, started_at: at(0), expires_at: at(FIRST_END) } })
   expect(await news()).toEqual(['trial_converted'])
   expect(happened('trial_converted')).toEqual([at(CONVERTED)])
 })
 
 test('a late renewal leaves a gap without access and is still a renewal', async () => {
   await goTo(FIRST_END + HOUR)
-  expect(await standing()).toMatchObject({ status: 'active', hold: { is_active: false, expires_at: at(FIRST_END) } })
+  expect(await userState()).toMatchObject({ status: 'active', hold: { is_active: false, expires_at: at(FIRST_END) } })
   expect(await news()).toEqual([])
   await goTo(RENEWED)
   await charge('t-3', '9.99', RENEWED, SECOND_END)
-  expect(await standing()).toEqual({ status: 'active', net: 19.98, hold: { ...hold, started_at: at(0), expires_at: at(SECOND_END) } })
+  expect(await userState()).toEqual({ status: 'active', net: 19.98, hold: { ...hold, started_at: at(0), expires_at: at(SECOND_END) } })
   expect(await news()).toEqual(['subscription_renewed'])
 })
 
@@ -131,13 +131,13 @@ test('billing retry: access during the grace period, none after it, and again wh
   const path = { user_id: user, purchase_id: last!.id }
   await api.v4UpdateUserPurchase({ path, body: { billing_retry_at: at(SECOND_END), grace_period_expires_at: at(SECOND_END + 6 * DAY) } })
   const issue = { ...hold, renew_state: 'billing_issue', started_at: at(0), expires_at: at(SECOND_END + 6 * DAY) }
-  expect(await standing()).toEqual({ status: 'billing_retry', net: 19.98, hold: issue })
+  expect(await userState()).toEqual({ status: 'billing_retry', net: 19.98, hold: issue })
   expect(await news()).toEqual(['subscription_billing_retry_entered'])
   await goTo(SECOND_END + 7 * DAY)
-  expect(await standing()).toEqual({ status: 'billing_retry', net: 19.98, hold: { ...issue, is_active: false } })
+  expect(await userState()).toEqual({ status: 'billing_retry', net: 19.98, hold: { ...issue, is_active: false } })
   await goTo(RECOVERED)
   await charge('t-4', '9.99', RECOVERED, THIRD_END)
-  expect(await standing()).toEqual({ status: 'active', net: 29.97, hold: { ...hold, started_at: at(0), expires_at: at(THIRD_END) } })
+  expect(await userState()).toEqual({ status: 'active', net: 29.97, hold: { ...hold, started_at: at(0), expires_at: at(THIRD_END) } })
   expect(await news()).toEqual(['subscription_renewed'])
 })
 
@@ -147,11 +147,11 @@ test('a cancelled subscription continues; a refund ends it at once and subtracts
   const path = { user_id: user, purchase_id: last!.id }
   await api.v4UpdateUserPurchase({ path, body: { is_auto_renewing: false } })
   const canceled = { ...hold, renew_state: 'canceled', started_at: at(0), expires_at: at(THIRD_END) }
-  expect(await standing()).toEqual({ status: 'canceled', net: 29.97, hold: canceled })
+  expect(await userState()).toEqual({ status: 'canceled', net: 29.97, hold: canceled })
   expect(await news()).toEqual(['subscription_canceled'])
   const refunded_at = at(RECOVERED + DAY)
   await api.v4UpdateUserPurchase({ path, body: { refunded_at } })
-  expect(await standing()).toEqual({ status: 'churned', net: 19.98, hold: { ...canceled, is_active: false, expires_at: refunded_at } })
+  expect(await userState()).toEqual({ status: 'churned', net: 19.98, hold: { ...canceled, is_active: false, expires_at: refunded_at } })
   expect(await news()).toEqual(['subscription_refunded', 'subscription_expired'])
   expect(happened('subscription_expired')).toEqual([refunded_at])
 })
@@ -160,7 +160,7 @@ test('a new purchase after the end is a new run', async () => {
   const again = RECOVERED + 5 * DAY
   await goTo(again)
   await charge('t-5', '9.99', again, again + 30 * DAY)
-  expect(await standing()).toEqual({
+  expect(await userState()).toEqual({
     status: 'active',
     net: 29.97,
     hold: { ...hold, started_at: at(again), expires_at: at(again + 30 * DAY) },

@@ -22,7 +22,7 @@ function sectionOf(chart: ChartOf): string {
   return [
     ...aliases.map(alias => `<a id="${alias}"></a>`),
     `### ${chart.title}`,
-    `${names}. ${chart.words}`,
+    `${names}. ${chart.description}`,
     `${kindOf(chart)}`,
     ['| series | formula |', '|---|---|', ...chart.series.map((label, i) => `| ${label} | \`${chart.symbols[i]}\` |`)].join('\n'),
   ].join('\n\n')

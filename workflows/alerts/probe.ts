@@ -5,7 +5,7 @@ import { type ChannelDeps, sendToChannel } from './send.ts'
 
 const LIMIT_MS = 10_000
 
-/** Sends a message to a channel while somebody waits for the result. */
+/** Sends a message to a channel while the caller waits for the result. */
 export const channelProbe =
   (deps: ChannelDeps): ChannelProbe =>
   async (channel, message) =>

@@ -8,7 +8,7 @@ import { slackText } from '../destinations/slack.ts'
 import { textSetting } from '../destinations/vendor-request.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
 import { webhookHeaders } from '../outgoing/signature.ts'
-import { alertAsJson, alertAsText } from './words.ts'
+import { alertAsJson, alertAsText } from './format.ts'
 
 export type ChannelDeps = EmailDeps & { outgoing: Outgoing }
 
@@ -16,8 +16,8 @@ export type ChannelDeps = EmailDeps & { outgoing: Outgoing }
 type ChannelScope = { signal: AbortSignal; acceptedBy: readonly string[] }
 
 /**
- * Sends a message to a channel once. No refusal is final but that of an e-mail's recipients: somebody will repair the receiver, and there is nobody
- * else to be told.
+ * Sends a message to a channel once. Only the refusal of an e-mail's recipients is final: any other receiver will be repaired, and there is
+ * no other channel for the message.
  */
 export async function sendToChannel(
   deps: ChannelDeps,

@@ -12,7 +12,7 @@ const LIMIT_MS = 15_000
 
 type PartlySent = { acceptedBy: readonly string[] }
 
-/** Tells one channel of one alert. A message that has used up its attempts has failed: the alert and the channel show why. */
+/** Sends one alert to one channel. A message that has used up its attempts has failed: the alert and the channel show why. */
 export const alertMessages = (deps: ChannelDeps): Workflow => ({
   kind: ALERT_WORKFLOW.workflow,
   version: ALERT_WORKFLOW.version,
@@ -35,7 +35,7 @@ export const alertMessages = (deps: ChannelDeps): Workflow => ({
 })
 
 async function send(deps: ChannelDeps, environment: Environment, subject: string, scope: StepScope): Promise<'sent' | 'skipped'> {
-  // Read at each attempt: somebody may have corrected the channel since the last one.
+  // Read at each attempt: the channel may have been corrected since the last one.
   const loaded = await loadMessage(deps.pool, environment, subject)
   if (!loaded) return 'skipped'
   const channel = openChannel(deps.secrets, environment, loaded.channel)

@@ -1,7 +1,7 @@
 import { cancelClaimed } from '../../domain/automations/automation-runs/cancel.ts'
 import type { AutomationRun, LoadedRun, TimelineStep } from '../../domain/automations/automation-runs/load.ts'
 import { nextStep, StepMismatch } from '../../domain/automations/automation-runs/next-step.ts'
-import { parkRun, type Standing, standingOf } from '../../domain/automations/automation-runs/park.ts'
+import { type CurrentStatus, parkRun, readCurrentStatus } from '../../domain/automations/automation-runs/park.ts'
 import { type ClaimedJob, LeaseLost } from '../../domain/durable/jobs/job.ts'
 import { takeLapse } from '../../domain/durable/jobs/lapse.ts'
 import type { Pool } from '../../store/connect.ts'
@@ -12,10 +12,10 @@ import { type DueStep, type RunProgress, recorderIn, recordLapsedStep, requireLe
 import { stepKindOf } from './steps/registry.ts'
 
 /** Cancels or parks a run whose automation is paused, or was set inactive or deleted. Null: the run may continue. */
-export async function applyAutomationStatus(standing: Standing, run: AutomationRun, pool: Pool): Promise<Outcome | null> {
-  if (standing.is_cancelled)
+export async function applyAutomationStatus(current: CurrentStatus, run: AutomationRun, pool: Pool): Promise<Outcome | null> {
+  if (current.is_cancelled)
     return (await cancelClaimed(pool, run)) ? { is: 'suspended', why: 'cancelled with its automation', isRetry: false } : { is: 'lost' }
-  if (standing.automation_status === 'paused' && (await parkRun(pool, run))) return { is: 'suspended', why: 'paused', isRetry: false }
+  if (current.automation_status === 'paused' && (await parkRun(pool, run))) return { is: 'suspended', why: 'paused', isRetry: false }
   return null
 }
 
@@ -55,7 +55,7 @@ async function performSteps({ run, steps, timeline }: LoadedRun, claimed: Claime
     if (lapsed) timeline[n] = lapsed
     hasLapsed = false
     const due = dueStep(timeline[n])
-    // An attempt begins with its turn: the wait for the turn is no part of its time, and what was not sent is no attempt.
+    // An attempt begins with its turn: the wait for the turn is no part of its time, and a request that was not sent is no attempt.
     const progress =
       kind.by === 'effect'
         ? await deps.outgoing[kind.type](run.environment, hasWaited => stepUnlessStopped(due, isStatusFresh && !hasWaited, deps))
@@ -72,8 +72,8 @@ async function performSteps({ run, steps, timeline }: LoadedRun, claimed: Claime
 }
 
 /**
- * Records the attempt of a former executor that did not live to record it; null: there is none. A step without an outward effect was not tried then: the
- * lapse is forgotten, or a later step would take it for its own.
+ * Records the attempt of a former executor that ended before it recorded it; null: there is none. A step without an outward effect was not
+ * tried then: the lapse is cleared, or a later step would count it as its own.
  */
 const recordLapse = (
   due: DueStep,
@@ -92,7 +92,7 @@ const recordLapse = (
 async function stepUnlessStopped(due: DueStep, isStatusKnown: boolean, deps: RunDeps): Promise<RunProgress> {
   const { run } = due.context
   const stopped =
-    stopOf(deps.signals) ?? (isStatusKnown ? null : await applyAutomationStatus(await standingOf(deps.pool, run), run, deps.pool))
+    stopOf(deps.signals) ?? (isStatusKnown ? null : await applyAutomationStatus(await readCurrentStatus(deps.pool, run), run, deps.pool))
   return stopped ? { is: 'stops', outcome: stopped } : performStep(due, deps)
 }
 

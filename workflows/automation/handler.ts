@@ -14,7 +14,7 @@ import type { Effects, StepDeps } from './step-kind.ts'
 
 export type AutomationOptions = {
   pool: Pool
-  /** Its connections plan a statement once. */
+  /** Its connections plan each statement once. */
   planned?: Pool
   /** Its connections plan once and join by hashing: for records of many runs. */
   recording?: Pool
@@ -37,10 +37,10 @@ const TRANSACTIONS = 8
  */
 const EFFECTS = { email: 40, push: 256 }
 
-/** What one environment may use of the turns that the others leave. */
+/** The share of the free turns that one environment may use. */
 const SHARE = 1 / 2
 
-/** Executes automation runs. What the runs of this worker read or record at the same moment is one statement each. */
+/** Executes automation runs. Reads and records of several runs of this worker at the same moment are one statement each. */
 export function automationHandler({
   pool,
   planned = pool,

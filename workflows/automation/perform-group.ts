@@ -39,7 +39,10 @@ const isLook = ({ due }: DueInGroup) => due.context.recorded?.status === 'waitin
 // Runs that look again lock their jobs first, and runs that begin lock them last: in one transaction they could deadlock with another one.
 const keyOf = (item: DueInGroup) => `${environmentOf(item)}:${item.due.context.step.type}:${isLook(item)}`
 
-/** Writes what follows from the outcomes: of one kind of record one statement. Gives the time of each; a record without one belongs to a lost lease. */
+/**
+ * Writes the consequences of the outcomes: one statement for each kind of record. Returns the time of each record; a missing record belongs
+ * to a lost lease.
+ */
 async function writeAll(tx: Tx, writes: readonly StepWrite[]): Promise<Map<StepWrite, string>> {
   const times = new Map<StepWrite, string>()
   async function write<W extends StepWrite>(

@@ -80,7 +80,7 @@ function rowOf({ n, context: { step, recorded, now } }: DueStep, { outcome, atte
   return row
 }
 
-/** Records an attempt of the step that its worker did not live to record. Gives the step's record. Throws `LeaseLost`. */
+/** Records an attempt of the step that its worker did not record before it ended. Returns the step's record. Throws `LeaseLost`. */
 export async function recordLapsedStep(due: DueStep, startedAt: string, recorder: StepRecorder): Promise<TimelineStep> {
   const { run, recorded } = due.context
   const attempts = withLapse(recorded?.attempts ?? [], startedAt)
@@ -90,7 +90,7 @@ export async function recordLapsedStep(due: DueStep, startedAt: string, recorder
   return step as unknown as TimelineStep
 }
 
-/** The record of a step and, in the same statement, of what follows for its run; and how the run proceeds, which was recorded at that time. */
+/** The record of a step and, in the same statement, of its consequences for the run; and how the run continues after this record. */
 export type StepWrite = { proceed(recordedAt: string): RunProgress } & (
   | { by: 'step'; record: AutomationStepRecord }
   | { by: 'suspend'; record: Suspension }

@@ -44,7 +44,7 @@ export type StepContext<S extends Step = Step> = {
   now: string
 }
 
-/** What an outward effect needs besides its step. */
+/** The parameters of an outward effect besides its step. */
 export type EffectScope = {
   /** Aborts when the lease is lost, the attempt's time is over, or the process can wait no longer. */
   signal: AbortSignal
@@ -80,7 +80,7 @@ export type StepDeps = {
 
 /** One type of step. `effect`: the step does something to a user or a receiver, and a paused automation does not begin it. */
 export type StepKind<S extends Step = Step> =
-  /** Decides from what is known or read; recorded together with the steps of other runs. */
+  /** Decides from known or read data; recorded together with the steps of other runs. */
   | { by: 'decision'; effect?: boolean; decide(context: StepContext<S>, deps: StepDeps): Promise<StepOutcome> | StepOutcome }
   /** Writes to Postgres: its writes and its record are one transaction. */
   | { by: 'transaction'; effect?: boolean; transact(tx: Tx, context: StepContext<S>, deps: StepDeps): Promise<StepOutcome> }

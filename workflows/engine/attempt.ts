@@ -4,8 +4,8 @@ import type { Attempt } from '../../domain/durable/jobs/record.ts'
 import type { Signals } from './handler.ts'
 import { RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
 
-// The rule of an attempt, for the steps of workflows, the steps of automations and deliveries alike. How an attempt is recorded differs:
-// each of the three writes other rows, many of them in one statement.
+// The rules of attempts, for the steps of workflows, the steps of automations and deliveries alike. The records differ: each of the three
+// writes other rows, many of them in one statement.
 
 /** The signals that end a job at once: the lease is lost, or the process can wait no longer. */
 export type EndSignals = Pick<Signals, 'lease' | 'halt'>
@@ -37,7 +37,7 @@ export async function runEffect<T>(
 
 const nextNumber = (earlier: readonly Attempt[]): number => (earlier.at(-1)?.number ?? 0) + 1
 
-/** Begins an attempt. Gives the record of all attempts including this one, which ends when the record is asked for. */
+/** Begins an attempt. Returns a function for the record of all attempts including this one; the attempt ends when the function is called. */
 export function beginAttempt(earlier: readonly Attempt[], startedAt: string): (error: string | null) => Attempt[] {
   const began = performance.now()
   return error => [
@@ -46,10 +46,10 @@ export function beginAttempt(earlier: readonly Attempt[], startedAt: string): (e
   ]
 }
 
-/** An effect that ends its process each time is tried for ever: so many of the attempts that nobody recorded are kept. */
+/** An effect that ends its process each time is tried for ever: the most unrecorded attempts that are kept. */
 const KEPT_LAPSES = 20
 
-/** The attempts with one that its worker did not live to record, which began at that time; the last 20 of such are kept. */
+/** The attempts and one that its worker did not record before it ended, which began at that time; the last 20 of such are kept. */
 export function withLapse(earlier: readonly Attempt[], startedAt: string): Attempt[] {
   const all = [...earlier, { number: nextNumber(earlier), started_at: startedAt, duration_ms: null, error: UNRECORDED }]
   const lapses = all.filter(isLapse)
@@ -58,7 +58,7 @@ export function withLapse(earlier: readonly Attempt[], startedAt: string): Attem
 
 const isLapse = ({ duration_ms }: Attempt): boolean => duration_ms === null
 
-/** How many attempts use up those of the policy: of one that was not recorded nobody knows whether it failed. */
+/** The number of attempts that count for the policy: it is unknown whether an unrecorded attempt failed. */
 export const countedAttempts = (attempts: readonly Attempt[]): number => attempts.filter(attempt => !isLapse(attempt)).length
 
 /** Why a worker drops a job without recording its failure: another worker has the lease, or the process stops and gives the job back. */

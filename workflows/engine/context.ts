@@ -52,7 +52,7 @@ async function together<T>(context: Context, work: (steps: Transacting) => Promi
     at('recorded')
     return result
   } catch (error) {
-    // No attempt has failed where no step has begun, or where the next one may not begin.
+    // No attempt has failed if no step has begun, or if the next step may not begin.
     if (!attempt || error instanceof Interrupted || error instanceof StepFailed) throw error
     return await records.fail(attempt, { error, policy: policies.step, isOutward: false })
   }
@@ -102,7 +102,7 @@ async function sleep({ run, cursor, records }: Context, name: string, seconds: n
   if (!isOver) throw new Suspended(`sleeps for ${seconds} s`, false)
 }
 
-/** What a workflow's `run` gets to see of its run. */
+/** The part of its run that a workflow's `run` can use. */
 export function runContext({ pool, policies, run, recorded, signals, at }: ContextOptions): OwnContext {
   const cursor = stepCursor(run, recorded, signals)
   const records = runRecords(pool, run, signals)

@@ -33,8 +33,8 @@ export type ClaimOnInsert = <T extends { claimed: ClaimedJob[]; ended?: readonly
 export type UntilRecorded = <T>(write: (isRepeat: boolean) => Promise<T>) => Promise<T>
 
 /**
- * Between the two calls an effect outside of the database may have happened that is not recorded. Where the process ends the job then, its next
- * claim says so.
+ * Between the two calls an effect outside of the database may have happened that is not recorded. If the process ends the job then, the
+ * next claim has `hasLapsed`.
  */
 export type EffectMarks = { effectBegins(): void; effectRecorded(): void }
 
@@ -42,7 +42,7 @@ export type Signals = EffectMarks & {
   claimOnInsert: ClaimOnInsert
   /** Aborts when the lease is lost. */
   lease: AbortSignal
-  /** Asked right before each effect: in a process that was frozen for a while, `lease` may abort later than the next effect begins. */
+  /** Is called right before each effect: in a process that was frozen for a while, `lease` may abort later than the next effect begins. */
   isHeld(): boolean
   untilRecorded: UntilRecorded
   /** Aborts when the process stops: the step under way may finish, no other step begins. */

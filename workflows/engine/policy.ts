@@ -1,7 +1,7 @@
 const CHARACTERS = 1000
 
-/** What an error says of itself. A library may throw errors without a message: the classes are then all that is known. */
-function wordsOf(error: unknown): string {
+/** The message of an error. A library may throw errors without a message: then the names of the classes are the only information. */
+function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error.message !== '') return error.message
   const { cause } = error
@@ -9,13 +9,14 @@ function wordsOf(error: unknown): string {
 }
 
 /**
- * The message of an error as it can be recorded; it is never empty. `doing`: what failed, for an error that does not say it. A message from outside may contain a NUL or half of a surrogate pair, and the cut may
- * split a pair; Postgres takes none of them in JSON. An attempt that cannot be recorded would be repeated for ever.
+ * The message of an error in the form in which it is recorded; it is never empty. `doing`: the action that failed, for an error that does
+ * not name it. A message from outside may contain a NUL or half of a surrogate pair, and the cut may split a pair; Postgres accepts none of
+ * them in JSON. An attempt that cannot be recorded would be repeated for ever.
  */
 export function messageOf(error: unknown, doing?: string): string {
   const isMute = error instanceof Error && error.message === ''
-  const words = isMute && doing !== undefined ? `${wordsOf(error)} while ${doing}` : wordsOf(error)
-  return words.replaceAll('\0', '').slice(0, CHARACTERS).toWellFormed()
+  const text = isMute && doing !== undefined ? `${textOf(error)} while ${doing}` : textOf(error)
+  return text.replaceAll('\0', '').slice(0, CHARACTERS).toWellFormed()
 }
 
 /** How an effect is repeated: waits in seconds before the 2nd, 3rd … attempt; one more attempt than waits. */

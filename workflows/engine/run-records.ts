@@ -24,17 +24,20 @@ type Failure = { error: unknown; policy: RetryPolicy; isOutward: boolean; failin
 
 export type RunRecords = ReturnType<typeof runRecords>
 
-/** What an execution writes about its run, in transactions that lock the fence first. */
+/** The records that an execution writes about its run, in transactions that lock the fence first. */
 export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
   /** Records of finished steps that wait for the run's next transaction. */
   let postponed: ((tx: Tx) => Promise<void>)[] = []
   // The steps that the transaction under way finishes: one statement writes them.
   let finished: StepRecord[] = []
-  // A former executor has begun the next step that is not recorded, and did not live to record that.
+  // A former executor has begun the next step and ended before it recorded that.
   let hasLapsed = run.hasLapsed === true
   let isLapseTaken = false
 
-  /** When that executor began; null: there was none. Only the transaction that records the step may forget it, not one that repeats what is recorded. */
+  /**
+   * When that executor began; null: there was none. Only the transaction that records the step may clear the time, not one that repeats a
+   * recorded step.
+   */
   async function takeLapseIn(tx: Tx): Promise<string | null> {
     isLapseTaken = true
     return hasLapsed ? takeLapse(tx, run) : null
@@ -45,7 +48,7 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
    * clock.
    */
   async function transact<T>(work: (tx: Tx, now: string) => Promise<T>, isOutward = postponed.length > 0): Promise<T> {
-    // What an earlier try has written, if its commit got no answer.
+    // The records that an earlier try has written, if its commit got no answer.
     let unanswered: { written: readonly StepRecord[]; result: T } | null = null
     const write = (isRepeat: boolean) =>
       transaction(pool, async tx => {
@@ -83,7 +86,7 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
       finished.push({ n, name, status: 'succeeded', result, attempts, startedAt })
     },
 
-    /** The step's record, with the attempt that its worker did not live to record, if there is one. */
+    /** The step's record, with the attempt that a former worker did not record, if there is one. */
     async withLapse({ n, name, recorded }: StepPosition): Promise<RecordedStep | undefined> {
       if (!hasLapsed) return recorded
       return transact(async tx => {
@@ -96,7 +99,7 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
       })
     },
 
-    /** Records a failed attempt and throws how the run continues. */
+    /** Records a failed attempt, and throws the way in which the run continues. */
     async fail(
       { n, name, recorded, startedAt, attemptsWith }: StepAttempt,
       { error, policy, isOutward, failing }: Failure,

@@ -55,8 +55,8 @@ export const exportWorkflow = (deps: ExportDeps): Workflow => ({
 })
 
 /**
- * Waits for transactions that were under way when the export was accepted. They may be of any database of the server and have no end, such as a forgotten
- * prepared transaction: after ten minutes the file goes on without an edge.
+ * Waits for transactions that were under way when the export was accepted. They may be of any database of the server and have no end, such
+ * as a forgotten prepared transaction: after ten minutes the file is written without an edge.
  */
 async function settle({ environment, subject, transact, sleep }: RunContext): Promise<void> {
   for (const [n, seconds] of WAIT_SECONDS.entries()) {

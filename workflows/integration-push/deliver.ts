@@ -38,7 +38,7 @@ const deliveredStep = ({ delivery, attempt }: Delivered): DeliveredStep | [] => 
   return run === null || automation === undefined ? [] : { run, environment, automation, delivery: id, httpStatus: attempt.http_status }
 }
 
-/** Records deliveries. The runs that wait for them end, or go on in this process, as far as it has capacity. */
+/** Records deliveries. The runs that wait for them end, or continue in this process, as far as it has capacity. */
 async function recordAll({ pool, at = NOWHERE }: DeliverDeps, items: readonly Succeeded[]): Promise<boolean[]> {
   const environments = new Set(items.flatMap(({ delivery }) => (delivery.run_id === null ? [] : delivery.environment)))
   if (environments.size === 0) return (await recordDelivered(pool, items)).recorded
@@ -55,7 +55,7 @@ async function recordAll({ pool, at = NOWHERE }: DeliverDeps, items: readonly Su
   return recorded
 }
 
-/** What the deliveries of this worker read or record at the same moment is one statement each. */
+/** Reads and records of several deliveries of this worker at the same moment are one statement each. */
 const statements = (deps: DeliverDeps) => ({
   load: batching((numbers: readonly number[]) => loadDeliveries(deps.pool, numbers)),
   park: batching((claimed: readonly ClaimedJob[]) => suspendDeliveries(deps.pool, claimed)),
@@ -68,7 +68,7 @@ type Delivering = Required<DeliverDeps> & {
   settingsOf: (delivery: OpenDelivery) => Settings
 }
 
-/** Requests to one receiver at the same time. What a worker holds besides them is being recorded, or comes next. */
+/** Concurrent requests to one receiver. The other deliveries that a worker holds are being recorded, or come next. */
 const AT_ONCE = 64
 /** A worker that holds fewer deliveries leaves most of what it inserts to a sweep and a batch, which write each job once more. */
 const HELD = 4 * AT_ONCE

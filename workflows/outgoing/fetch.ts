@@ -12,7 +12,7 @@ export class FetchFailed extends Error {
 const METHODS: Record<string, OutgoingRequest['method']> = { POST: 'POST', PUT: 'PUT', GET: 'GET', DELETE: 'DELETE' }
 /** Statuses of responses that have no body, and for which `Response` accepts none. */
 const WITHOUT_BODY = new Set([204, 205, 304])
-/** They describe the body as it was transmitted, and not the text that is handed on. */
+/** These headers describe the body as it was transmitted, and not the text that is handed on. */
 const OF_TRANSMISSION = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'connection', 'keep-alive'])
 
 /**

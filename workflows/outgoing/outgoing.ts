@@ -46,7 +46,8 @@ export type Outgoing = {
 
 /** Opens the client; close it with the process. Allow private networks only where the operator trusts every user who may configure an address. */
 export function outgoing(guard: Guard): Outgoing {
-  // Loaded with the first request: it takes a quarter of the time in which the modules of a worker are loaded, and many processes call nobody.
+  // Loaded with the first request: it takes a quarter of the time in which the modules of a worker are loaded, and many processes send no
+  // request.
   let opened: ReturnType<typeof open> | undefined
   const open = async () => {
     const undici = await import('undici')

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 const EXCERPT_CHARACTERS = 1024
 const DAY_SECONDS = 86_400
 
-/** What was read of a body. `isCut`: it has `limit` bytes or more, and what comes after them is not known. */
+/** The part of a body that was read. `isCut`: the body has `limit` bytes or more, and the bytes after them are unknown. */
 export type ReadBody = { text: string; isCut: boolean }
 
 /** Reads the first `limit` bytes of a body as text. A longer body is not read to its end and its connection is closed, because a body may have no end. */

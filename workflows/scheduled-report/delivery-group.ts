@@ -17,16 +17,16 @@ export type DeliveryGroupDeps = WorkflowDeps & DeliveryDeps & { planned: Pool }
 /** Deliveries of one transaction. */
 const MOST = 100
 
-/** Tell the destinations of a report's run where its file is, and upload the file: each kind with a capacity of its own. */
+/** Notifies the destinations of a report's run of its file, or uploads the file: each kind with a capacity of its own. */
 export const reportDeliveries = (deps: DeliveryGroupDeps): JobHandler[] =>
   [DELIVERY_WORKFLOW, UPLOAD_WORKFLOW].map(kind => handlerOf(deps, kind))
 
-/** How the first attempt of a delivery has ended, and what the workflow continues with. */
+/** The result of the first attempt of a delivery, with which the workflow continues. */
 type First = { is: 'over'; outcome: Outcome } | { is: 'open'; attempt: () => Promise<EndedAttempt> }
 
 /**
- * What the deliveries of this worker read at the same moment is one statement each, and those that succeed at once are recorded together, in the
- * transaction that ends their runs. All others take the steps of a workflow, whose first attempt is the one that was made.
+ * Reads of several deliveries of this worker at the same moment are one statement each. Deliveries that succeed at once are recorded
+ * together, in the transaction that ends their runs. All others take the steps of a workflow; its first attempt is the one that was made.
  */
 function handlerOf({ planned, ...deps }: DeliveryGroupDeps, workflow: typeof DELIVERY_WORKFLOW | typeof UPLOAD_WORKFLOW): JobHandler {
   const { at = NOWHERE } = deps

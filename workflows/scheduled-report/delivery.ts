@@ -36,7 +36,7 @@ class Refused extends StopRetrying {
   }
 }
 
-/** What a failed attempt passes to the next one. */
+/** The data that a failed attempt passes to the next one. */
 type PartialDelivery = { acceptedBy: readonly string[] }
 export type EndedAttempt = { status: 'delivered'; reason: null } | { status: 'withheld'; reason: Withheld }
 

@@ -26,15 +26,15 @@ export type FileDeps = WorkflowDeps & Pick<ExportDeps, 'storage' | 'partRows'> &
 const AT_ONCE = 4
 /** At 50 files a second, half of the time that the lease of a batch lasts. */
 const DISPATCHED = 256
-/** What one environment may use of the turns that the others leave. */
+/** The share of the free turns that one environment may use. */
 const SHARE = 1 / 2
 /** Files that one transaction publishes. */
 const MOST = 100
 
 /**
- * Makes the files of reports. A small file that nobody has begun is written without a record, and published together with others, in the
- * transaction that ends its run: until then nothing of it is visible, and a repeat begins anew. All other files, and what fails, take
- * the steps of a workflow.
+ * Makes the files of reports. A small file that no worker has begun is written without a record, and published together with others, in the
+ * transaction that ends its run: until then no part of it is visible, and a repeat begins again. All other files, and failures, take the
+ * steps of a workflow.
  */
 export function reportFiles({ copying, planned, starts, storage, partRows, ...deps }: FileDeps): JobHandler {
   const { policies, at = NOWHERE } = deps
@@ -44,7 +44,7 @@ export function reportFiles({ copying, planned, starts, storage, partRows, ...de
   const publish = batching((written: readonly WrittenFile[]) => transaction(planned, tx => publishFiles(tx, written)), { max: MOST })
   // As many folds as files: each holds a connection and the users of its batch in memory.
   const foldTurns = takingTurns(AT_ONCE)
-  // What begins while an environment is folded waits for the next fold: it must show what was posted before it began.
+  // A file that begins while its environment is folded waits for the next fold: it must show everything that was posted before it began.
   const fold = batchingByKey(
     (environment: Environment) => String(environment),
     async environments => {

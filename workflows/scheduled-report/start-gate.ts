@@ -2,7 +2,7 @@
 const LONGEST_MS = 5_000
 
 export type StartGate = {
-  /** Runs starts: the gate is closed to files until `work` has ended. */
+  /** Runs `work`, which starts runs: files wait until it has ended. */
   during<T>(work: () => Promise<T>): Promise<T>
   /** Resolves when this process runs no starts, or after the longest wait. */
   over(): Promise<void>

@@ -1,5 +1,5 @@
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
-import type { Admit } from '../../domain/purchases/store-inbox/notification.ts'
+import type { NotificationVerifier } from '../../domain/purchases/store-inbox/notification.ts'
 import type { StorePlatform } from '../../domain/purchases/stores/config.ts'
 import { outgoingFetch } from '../outgoing/fetch.ts'
 import type { GoogleTokens } from '../outgoing/google-token.ts'
@@ -12,7 +12,7 @@ import { loadedLater } from './loaded-later.ts'
 import type { PaddleBilling } from './paddle/client.ts'
 import type { StripeStore } from './stripe/client.ts'
 
-/** The clients of all stores. One set for a process: they keep certificates that have been judged. Each is loaded when it is first needed. */
+/** The clients of all stores. One set for a process: they cache verified certificate chains. Each client is loaded when it is first needed. */
 export type Stores = { apple: AppStore; adServices: AdServices; google: GooglePlay; stripe: StripeStore; paddle: PaddleBilling }
 
 /** How the stores are reached and their signatures checked. `appleRoots` in DER; undefined: Apple's own. */
@@ -56,10 +56,10 @@ export function storeClients({ outgoing, tokens, appleRoots, appleOnlineChecks, 
   }
 }
 
-/** Who checks the notifications of each store. */
-export const verifiersOf = ({ apple, google, stripe, paddle }: Stores): Record<StorePlatform, Admit> => ({
-  apple: apple.admit,
-  google: google.admit,
-  stripe: stripe.admit,
-  paddle: paddle.admit,
+/** The function that verifies the notifications of each store. */
+export const verifiersOf = ({ apple, google, stripe, paddle }: Stores): Record<StorePlatform, NotificationVerifier> => ({
+  apple: apple.verify,
+  google: google.verify,
+  stripe: stripe.verify,
+  paddle: paddle.verify,
 })

@@ -2,8 +2,9 @@
 type Methods = Record<string, (...args: any[]) => unknown>
 
 /**
- * A client that is loaded when one of its methods is called first: the libraries of the stores take longer to load than the rest of the service,
- * and most processes need none of them at their start. All of its methods are asynchronous; `streams` names those that are generators.
+ * A client that is loaded at the first call of one of its methods: the libraries of the stores take longer to load than the rest of the
+ * service, and most processes need none of them at their start. All of its methods are asynchronous; `streams` names the methods that are
+ * generators.
  */
 export function loadedLater<Client extends object>(load: () => Promise<Client>, streams: readonly (keyof Client & string)[] = []): Client {
   let loading: Promise<Client> | undefined

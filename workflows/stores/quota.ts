@@ -2,21 +2,21 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { restBudget, type StoreBudget, takeRequest } from '../../domain/purchases/store-inbox/budget.ts'
 import type { Db } from '../../store/connect.ts'
 
-/** What the project may still fetch from a store. `family`: a part of the store's API with a quota of its own. */
+/** The requests that the project may still send to a store. `family`: a part of the store's API with a quota of its own. */
 export type Quota = {
-  /** Waits for the turn of one request. Null: it may be sent; else in how many ms one may be granted: too long to wait for here. */
+  /** Waits until one request may be sent. Null: it may be sent; else the time in ms until one may be granted, which is too long to wait for here. */
   take(family?: string): Promise<number | null>
-  /** The store has refused a request as one too many. `afterMs`: its own word; null: it says none. */
+  /** The store has refused a request because of its rate limit. `afterMs`: the wait that the store states; null: none. */
   rest(afterMs: number | null, family?: string): Promise<void>
 }
 
-/** The store says that there were too many requests, and not for how long to wait. */
+/** The wait when the store reports a rate limit without a time. */
 const REST_MS = 10_000
 
-/** How long a request may wait for its turn: a claim has a caller who waits, a queue can come back. */
+/** How long a request may wait for its turn: a caller waits for a claim, but the job of a queue can be repeated later. */
 const PATIENCE_MS = { claim: 5_000, refresh: 1_000 }
 
-/** A sweep that came back later would begin its pages anew. */
+/** The same for a sweep: a repeated sweep would begin again with its first page. */
 export const SWEEP_PATIENCE_MS = 20_000
 
 /** Counts requests in the budgets that all processes share. */
@@ -42,5 +42,5 @@ export const quotaOf = (
 /** The answer of a client that must not send its request yet. */
 export const overQuota = (afterMs: number) => ({ is: 'later', why: OVER_QUOTA, afterMs }) as const
 
-/** Why nothing was fetched: the budget, not the store. */
+/** The reason why nothing was fetched: the budget, not the store. */
 export const OVER_QUOTA = 'quota'

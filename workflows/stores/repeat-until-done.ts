@@ -1,11 +1,11 @@
 import type { RunContext, StepScope } from '../engine/workflow.ts'
 
-/** How an attempt has ended, as it is recorded: done; or why it is to be repeated, and the store's own word on when. */
+/** The recorded result of an attempt: done; or the reason why it must be repeated, and the wait that the store states. */
 export type StoreAttempt = { is: 'done' } | { is: 'later'; why: string; afterMs: number | null }
 
 /**
- * Repeats a question to a store after each of the waits (seconds), on the clock of the run, until it is answered. Each attempt and each wait is
- * recorded. False: there was no answer.
+ * Repeats a request to a store after each of the waits (seconds), on the clock of the run, until there is an answer. Each attempt and each
+ * wait is recorded. False: there was no answer.
  */
 export async function repeatUntilDone(
   { step, sleep }: Pick<RunContext, 'step' | 'sleep'>,

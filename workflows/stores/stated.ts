@@ -1,4 +1,4 @@
-/** Without the fields that are undefined: nothing is stated about them. */
+/** The object without its undefined fields: they are not stated. */
 export const stated = <Fields extends object>(fields: { [Key in keyof Fields]?: Fields[Key] | undefined }): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields
 

@@ -75,7 +75,7 @@ export type PermissionCheck = { permission: string } & ({ is: 'granted' } | { is
 /** One store. All methods throw only for a defect or when `signal` aborts. */
 export type StoreClient = {
   /** Verifies who sent the notification, before anything is stored. Fetches nothing from a store. */
-  admit(arrival: Arrival, settings: StoreSettings): Promise<Gate>
+  verify(arrival: Arrival, settings: StoreSettings): Promise<Gate>
   /** Verifies and decodes what is inside. Throws an error whose message names no secret when the content cannot be understood. */
   read(notification: RecordedNotification, settings: StoreSettings): Promise<NotificationRead>
   /** Fetches everything that the store knows of the lineages of a queue. */

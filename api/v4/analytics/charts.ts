@@ -16,7 +16,7 @@ const PLACES = 2
 
 export const decimalsOf = (measure: ChartMeasure): number => (measure === 'count' ? 0 : PLACES)
 
-/** Where what is shown lies in time. `previousStarts`: empty unless asked for. */
+/** The times of the shown values. `previousStarts`: empty unless requested. */
 type Shown = Pick<ChartFigures, 'starts' | 'previousStarts' | 'completeTo'> & { places: number; withPrevious: boolean }
 
 /** Absent where the chart follows no outcomes. */
@@ -90,7 +90,7 @@ const CARD = [
   { code: 'tracked_revenue', of: 'revenue', places: PLACES },
 ] as const
 
-/** What the card can be restricted by: what restricts sales. */
+/** The attributes by which the card can be filtered: those of sales. */
 const SALES = chartOf('sales')!
 
 export const v4GetAnalyticsCard = expensiveRead(

@@ -115,7 +115,7 @@ type MetaCall = {
   deps: ApiDeps
 }
 
-/** What the values of the environment can filter by. */
+/** The attributes and values of the environment for filters. */
 async function conditionsIn({
   query,
   environment,

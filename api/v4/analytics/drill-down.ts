@@ -3,9 +3,9 @@ import { chartOf } from '../../../domain/analytics/figures/chart-table.ts'
 import { roundedFigure } from '../../../domain/analytics/figures/charts/rounding.ts'
 import { decimalText } from '../../../domain/analytics/figures/drill-down/decimals.ts'
 import { explained } from '../../../domain/analytics/figures/drill-down/explanation.ts'
-import { factsBehind } from '../../../domain/analytics/figures/drill-down/list.ts'
+import { factsOfNumber } from '../../../domain/analytics/figures/drill-down/list.ts'
 import { type NumberQuery, type RequestedNumber, readNumber } from '../../../domain/analytics/figures/drill-down/number.ts'
-import type { FactBehind } from '../../../domain/analytics/figures/drill-down/page.ts'
+import type { NumberFact } from '../../../domain/analytics/figures/drill-down/page.ts'
 import type { CurrencySum } from '../../../domain/analytics/figures/drill-down/sums.ts'
 import { queryContext } from '../../../domain/analytics/figures/question.ts'
 import { notFound } from '../../../domain/kernel/refusal.ts'
@@ -30,7 +30,7 @@ async function requestedNumber(code: string, query: NumberQuery, { environment, 
 
 const time = (seconds: number) => apiTime(new Date(seconds * 1000).toISOString())
 
-const fact = (one: FactBehind) => ({
+const fact = (one: NumberFact) => ({
   object: 'analytics_fact' as const,
   id: one.id,
   role: one.role,
@@ -52,7 +52,7 @@ const fact = (one: FactBehind) => ({
 export const v4ListAnalyticsChartFacts = expensiveRead('v4ListAnalyticsChartFacts', async ({ path, query, deps, ...caller }) => {
   const { limit, starting_after: after, recorded_from: recordedFrom } = query
   const requested = await requestedNumber(path.chart_code, query, caller)
-  const { facts, restarted, behind } = await factsBehind(deps.facts, caller.environment, requested, { limit, after, recordedFrom })
+  const { facts, restarted, behind } = await factsOfNumber(deps.facts, caller.environment, requested, { limit, after, recordedFrom })
   const url = `/v4/analytics/charts/${path.chart_code}/facts`
   return { body: cursorPage({ url, rows: facts, limit, item: fact }), headers: { ...restartedHeader(restarted), ...behindHeader(behind) } }
 })
@@ -65,7 +65,7 @@ const currency = ({ currency: code, amount, converted, first, last }: CurrencySu
   last_rate: last,
 })
 
-/** What the statement was made for, by name. */
+/** The parameters for which the statement was made, by name. */
 const parameters = ({ question, window }: RequestedNumber) => ({
   from: window.from,
   to: window.to,
@@ -90,7 +90,7 @@ export const v4ExplainAnalyticsChart = expensiveRead('v4ExplainAnalyticsChart', 
       segment: requested.segment,
       measure: chart.measure,
       currency: question.currency,
-      formula: { words: chart.words, symbols: [...found.symbols] },
+      formula: { words: chart.description, symbols: [...found.symbols] },
       value: roundedFigure(found.value, decimalsOf(chart.measure)),
       numerator: decimalText(found.numerator),
       denominator: found.denominator && decimalText(found.denominator),

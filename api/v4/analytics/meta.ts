@@ -31,7 +31,7 @@ export const v4GetAnalyticsChartMeta = expensiveRead(
         url: `/v4/analytics/charts/${code}/meta`,
         code,
         title: chart.title,
-        description: chart.words,
+        description: chart.description,
         docUrl: `/docs/analytics#${code}`,
         isAvailable: true,
         availabilityMessage: '',

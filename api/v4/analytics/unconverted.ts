@@ -3,7 +3,7 @@ import type { LeftOutMoney } from '../../../domain/analytics/figures/charts/unco
 
 const PLACES = 2
 
-/** The optional part of an answer with money: only where something could not be converted. */
+/** The optional part of an answer with money: only where an amount could not be converted. */
 export const unconverted = (rows: LeftOutMoney[]) =>
   rows.length > 0 && {
     unconverted: rows.map(({ currency, transactions, amount, refunds, refunded }) => ({

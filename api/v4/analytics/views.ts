@@ -19,7 +19,7 @@ import type { Db } from '../../../store/connect.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
 
-/** Without the window, which moves: audit entries show what was saved. */
+/** Without the window, which moves: audit entries show the saved question. */
 const saved = ({ id, name, kind, code, query, range, pinned, created_at, updated_at }: SavedView) => ({
   object: 'analytics_view' as const,
   id,
@@ -40,7 +40,7 @@ const shownAt = (at: string) => (view: SavedView) => {
   return { ...saved(view), window: viewWindow(view.range, Date.parse(at) / 1_000, typeof timezone === 'string' ? timezone : 'utc') }
 }
 
-/** Which operation answers a kind of view, and the parameters that the view's range stands for. */
+/** The operation that answers a kind of view, and the parameters that the view's range replaces. */
 const ANSWERED_BY = {
   chart: { operation: 'v4GetAnalyticsChart', range: ['from', 'to'] },
   cohorts: { operation: 'v4GetAnalyticsCohorts', range: ['cohort_from', 'cohort_to'] },
@@ -63,7 +63,7 @@ function requestedView({ kind, code, query }: SavedViewInput): RequestedView {
 
 type ViewCall = { body: Input<'v4CreateAnalyticsView'>['body']; environment: Environment; environmentKind: EnvironmentKind }
 
-/** The view of a body, when its question can be asked. Throws `invalid_data` with every fault. */
+/** The view of a body, if its question is valid. Throws `invalid_data` with every fault. */
 async function checked(db: Db, { body, environment, environmentKind }: ViewCall): Promise<SavedViewInput> {
   const { name, kind, code = null, query = {}, range, pinned } = body
   const input = { name, kind, code, query, range, pinned }

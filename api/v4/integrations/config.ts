@@ -63,7 +63,7 @@ export const v4UpdateIntegrationConfig = preparedTransaction(
     const change = changed(call, old)
     if (!change.isChanged) return { body: integrationConfig(old) }
     if (old.active === 1) assertUsable(deps.probe, old.slug, change.opened)
-    // Only the probe before the transaction can ask the receiver, and it asked with other settings.
+    // Only the probe before the transaction can call the receiver, and it did so with other settings.
     if (isReaddressed(call, old, change) && prepared !== probedAddress(change.opened))
       throw conflict('the integration was changed meanwhile: repeat the request')
     const after = integrationConfig(await writeConfig(tx, environment, change))

@@ -25,7 +25,10 @@ export async function sampleOf(
   return { id: config.id, slug: config.slug, settings: opened, occurrence } satisfies ProbeRequest
 }
 
-/** Counts a request to the receiver. Throws 429 when that was one too many: whoever starts or changes an integration calls foreign servers, too. */
+/**
+ * Counts a request to the receiver. Throws 429 when the limit is exceeded: every start or change of an integration also sends requests to
+ * another server.
+ */
 export async function assertMayTest(
   { inTurn, environment }: Pick<ProbeCall, 'inTurn' | 'environment'>,
   id: string,

@@ -105,7 +105,7 @@ export const v4DeleteNotificationChannel = inTransaction('v4DeleteNotificationCh
 
 type Sample = Pick<AlertMessage, 'project' | 'environment'> & { at: string }
 
-/** An alert that nobody has. */
+/** A sample alert. */
 const sampleMessage = ({ project, environment, at }: Sample): AlertMessage => {
   const id = orderedId('alt')
   const subject = { kind: 'integration_error' as const, holder: 'int_sample', about: '', title: 'Sample', count: 1 }

@@ -4,10 +4,10 @@ import { invalidField, notFound } from '../../../domain/kernel/refusal.ts'
 import type { UserEntitlement } from '../../../domain/purchases/entitlements/fold.ts'
 import { type Grant, grantEntitlement, revokeEntitlement } from '../../../domain/purchases/entitlements/grant.ts'
 import { userEntitlementsOf } from '../../../domain/purchases/entitlements/user-entitlement.ts'
+import { accessProduct, accessSource } from '../../entitlement-values.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { fullList } from '../../pagination.ts'
 import { wholeSeconds } from '../../time.ts'
-import { accessProduct, accessSource } from '../../words.ts'
 
 const PERMISSION_SOURCE = { app_store: 'apple', play_store: 'google', stripe: 'stripe', paddle: 'paddle' } as const
 

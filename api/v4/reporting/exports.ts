@@ -51,10 +51,11 @@ function validateWindow({ type, from, to, segment, updatedFrom }: Window): void 
   if (updatedFrom !== null) {
     if (type !== 'customers') throw invalidField('updated_from', 'must be absent unless type is customers')
     if (Date.parse(updatedFrom) > Date.now() + AHEAD_MS) throw invalidField('updated_from', 'must not lie in the future')
-    // The file hands out the edge of the next one, so it must have everybody who changed before that edge.
+    // The file states the edge at which the next one begins, so it must have everybody who changed before that edge.
     if (from !== null) throw invalidField('from_timestamp', 'must be absent with updated_from')
     if (to !== null) throw invalidField('to_timestamp', 'must be absent with updated_from')
-    // A customer joins a segment without being written: by a grant, by an experiment, by new conditions, by the mere passing of time.
+    // A customer may join a segment without a write to the customer: by a grant, an experiment, new conditions, or the mere passing of
+    // time.
     if (segment !== null) throw invalidField('segment_id', 'must be absent with updated_from')
   } else if (!EXPORT_TYPES[type].isState) {
     if (from === null) throw invalidField('from_timestamp', 'is required')

@@ -5,9 +5,9 @@ import { claimNamed } from '../../../domain/purchases/claim-named.ts'
 import { createIdentity, getIdentity, type Identity } from '../../../domain/users/identity.ts'
 import { listProperties, type Property, propertyErrors, requireSaved, setProperties } from '../../../domain/users/properties.ts'
 import { createUser, getUser, type User } from '../../../domain/users/user.ts'
+import { ENVIRONMENT_WORD } from '../../entitlement-values.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { fullList } from '../../pagination.ts'
-import { ENVIRONMENT_WORD } from '../../words.ts'
 
 const user = ({ id, created_at, identity_id }: User, kind: EnvironmentKind) => ({
   object: 'user' as const,

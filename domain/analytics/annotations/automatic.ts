@@ -12,7 +12,7 @@ type Shown = Record<string, unknown>
 /** An object before and after a change, as the API shows it. */
 export type ObjectChange = { object: string; object_id: string; before: Shown; after: Shown }
 
-/** What the fields of a product change from and to. */
+/** The changed fields of a product, with their values before and after the change. */
 function fieldChanges({ before, after }: Pick<ObjectChange, 'before' | 'after'>): string {
   const shown = (value: unknown) => (value === null || value === undefined ? 'none' : String(value))
   return Object.keys(after)
@@ -21,7 +21,7 @@ function fieldChanges({ before, after }: Pick<ObjectChange, 'before' | 'after'>)
     .join(', ')
 }
 
-/** What a change annotates. */
+/** The annotation of a change: its kind and its text. */
 export function annotationOf(change: ObjectChange): { kind: string; text: string } {
   const { object, object_id, before, after } = change
   if (object === 'product') return { kind: 'product_changed', text: `Product ${object_id}: ${fieldChanges(change)}` }

@@ -76,12 +76,16 @@ export const CHANGE_COLUMNS: Column<Change>[] = [
   bigint('recorded'),
 ]
 
-const ofWords = <T>(columns: Column<T>[]) => columns.filter(([, , , isWord]) => isWord)
+const vocabularyOnly = <T>(columns: Column<T>[]) => columns.filter(([, , , isWord]) => isWord)
 
 /** The columns with the number of a word. */
-export const wordColumns = <T>(columns: Column<T>[]): string[] => ofWords(columns).map(([name]) => name)
+export const wordColumns = <T>(columns: Column<T>[]): string[] => vocabularyOnly(columns).map(([name]) => name)
 
-const [USER_WORDS, TRANSACTION_WORDS, CHANGE_WORDS] = [ofWords(USER_COLUMNS), ofWords(TRANSACTION_COLUMNS), ofWords(CHANGE_COLUMNS)]
+const [USER_WORDS, TRANSACTION_WORDS, CHANGE_WORDS] = [
+  vocabularyOnly(USER_COLUMNS),
+  vocabularyOnly(TRANSACTION_COLUMNS),
+  vocabularyOnly(CHANGE_COLUMNS),
+]
 
 /**
  * Adds every text of the facts that a word stands for. Column by column, because most rows have the text of the row before. `step`: of a computation

@@ -4,7 +4,7 @@ import { flatMapInSteps, inSteps } from '../../kernel/in-steps.ts'
 import { addTexts, CHANGE_COLUMNS, type Column, contentOf, type Numbers, TRANSACTION_COLUMNS, USER_COLUMNS } from './columns.ts'
 import type { Facts } from './rows.ts'
 import { changeTable, type FactRow, type Stored, transactionTable, userTable } from './tables.ts'
-import { findWords } from './vocabulary.ts'
+import { findVocabulary } from './vocabulary.ts'
 
 /** The facts of a user; null: the user is gone, and so are the facts. */
 export type FactsOfUser = { no: number; user: string; facts: Facts | null }
@@ -52,13 +52,13 @@ class WantedRow<T> implements FactRow {
 
 type Wanted = { users: FactRow[]; transactions: FactRow[]; changes: FactRow[] }
 
-async function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscriptions: Map<string, number>): Promise<Wanted> {
+async function rowsOf(all: FactsOfUser[], vocabulary: Map<string, number>, subscriptions: Map<string, number>): Promise<Wanted> {
   const wanted: Wanted = { users: [], transactions: [], changes: [] }
   const step = inSteps()
   for (const { no, facts } of all) {
     if (!facts) continue
     const numbers: Numbers = {
-      word: text => (text === null || text === '' ? UNKNOWN_WORD : (words.get(text) ?? NEW_WORD)),
+      word: text => (text === null || text === '' ? UNKNOWN_WORD : (vocabulary.get(text) ?? NEW_WORD)),
       subscription: key => (key === null ? null : (subscriptions.get(`${no}|${key}`) ?? 0)),
     }
     wanted.users.push(new WantedRow(no, USER_COLUMNS, facts.user, numbers))
@@ -104,7 +104,7 @@ async function textsOf(all: FactsOfUser[]): Promise<string[]> {
 export async function loadBeside(tx: Tx, environment: Environment, generation: number, all: FactsOfUser[]) {
   const numbers = all.map(({ no }) => no)
   const texts = await textsOf(all)
-  const words = await findWords(tx, environment, texts)
+  const vocabulary = await findVocabulary(tx, environment, texts)
   const subscriptions = await findSubscriptions(tx, environment, all)
   const stored = {
     users: await userTable.load(tx, environment, generation, numbers),
@@ -112,7 +112,7 @@ export async function loadBeside(tx: Tx, environment: Environment, generation: n
     changes: await changeTable.load(tx, environment, generation, numbers),
   }
   async function compare(): Promise<Differences> {
-    const wanted = await rowsOf(all, words, subscriptions)
+    const wanted = await rowsOf(all, vocabulary, subscriptions)
     const known = new Set(stored.users.map(keyOf))
     const present = new Set(wanted.users.map(({ no }) => no))
     return {
@@ -122,7 +122,7 @@ export async function loadBeside(tx: Tx, environment: Environment, generation: n
       changes: await differenceOf(stored.changes, wanted.changes),
     }
   }
-  return { texts, words, compare }
+  return { texts, vocabulary, compare }
 }
 
 /** The numbers of the users whose stored facts are not those that are wanted. */

@@ -11,18 +11,18 @@ import { lockFactState, writeFacts } from './write.ts'
 export type Unfoldable = { no: number; error: string }
 
 /** The facts of the users that can be folded. The others keep the facts that they have. */
-export async function foldHistories(lives: UserHistory[]): Promise<{ folded: FactsOfUser[]; failed: Unfoldable[] }> {
+export async function foldHistories(histories: UserHistory[]): Promise<{ folded: FactsOfUser[]; failed: Unfoldable[] }> {
   const folded: FactsOfUser[] = []
   const failed: Unfoldable[] = []
   const step = inSteps()
-  for (const life of lives) {
-    const { no, id } = life.user
+  for (const history of histories) {
+    const { no, id } = history.user
     try {
-      folded.push({ no, user: id, facts: await foldHistory(life) })
+      folded.push({ no, user: id, facts: await foldHistory(history) })
     } catch (error) {
       failed.push({ no, error: error instanceof Error ? error.message : String(error) })
     }
-    await step(1 + life.purchases.length + life.transactions.length)
+    await step(1 + history.purchases.length + history.transactions.length)
   }
   return { folded, failed }
 }
@@ -40,7 +40,7 @@ export async function generationsOf(tx: Tx, environment: Environment): Promise<G
 }
 
 /**
- * Folds the users, whose `lives` were read, and writes the difference to their stored facts. The caller has locked the users. A user without a life does
+ * Folds the users, whose `histories` were read, and writes the difference to their stored facts. The caller has locked the users. A user without a history does
  * not exist any more and loses the facts. `storing`: stores the users' subscriptions, whose numbers the facts have; the database does so while the
  * facts are computed.
  */
@@ -48,12 +48,12 @@ export async function foldUsers(
   tx: Tx,
   environment: Environment,
   numbers: number[],
-  lives: UserHistory[],
+  histories: UserHistory[],
   storing: Promise<Unfoldable[]> = Promise.resolve([]),
 ): Promise<Unfoldable[]> {
-  const [unstored, { folded, failed: unfolded }] = await Promise.all([storing, foldHistories(lives)])
+  const [unstored, { folded, failed: unfolded }] = await Promise.all([storing, foldHistories(histories)])
   const failed = [...new Map([...unstored, ...unfolded].map(one => [one.no, one])).values()]
-  const known = new Set(lives.map(({ user }) => user.no))
+  const known = new Set(histories.map(({ user }) => user.no))
   const gone = numbers.filter(no => !known.has(no)).map((no): FactsOfUser => ({ no, user: '', facts: null }))
   const all = [...folded, ...gone]
   const { generation, building, folded_to } = await generationsOf(tx, environment)

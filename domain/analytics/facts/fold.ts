@@ -19,14 +19,14 @@ const keyOf = ({ source }: Transaction) =>
  * The facts of one user, from everything that is known of the user. Access, status and figures share the same state machine
  * (`domain/purchases/subscriptions`). A change of these rules raises FOLD_VERSION. Throws a RangeError for an amount that no fact can hold.
  */
-export async function foldHistory(life: UserHistory): Promise<Facts> {
-  const { user } = life
-  const subscriptions = await subscriptionsOfHistory(life)
-  const sources = sourcesOf(life)
-  const transactions = (await transactionsOf(life, subscriptions, sources)).sort(inOrder)
+export async function foldHistory(history: UserHistory): Promise<Facts> {
+  const { user } = history
+  const subscriptions = await subscriptionsOfHistory(history)
+  const sources = sourcesOf(history)
+  const transactions = (await transactionsOf(history, subscriptions, sources)).sort(inOrder)
   const anchors = anchorsOf(user.created, transactions)
   const relations = relationsOf(transactions, anchors)
-  const screens = screensOf(transactions, life.screens)
+  const screens = screensOf(transactions, history.screens)
   const attribution: Attribution = { media: user.media, campaign: user.campaign }
   const rows = await flatMapInSteps(transactions, transaction => {
     const fact = factOf(transaction, screens.get(transaction) ?? null, { ...relations.get(transaction)!, attribution, anchors })

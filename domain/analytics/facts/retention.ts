@@ -15,7 +15,7 @@ const RAISE = `with due as materialized (
   update fact_state s set pruned_seq = due.seq from due where s.environment = due.environment`
 const FORGET_DAYS = `delete from fact_days where day < current_date - ${KEPT_DAYS} - 1`
 
-const dropFrom = ({ name, key, isTombstone }: Omit<StoredTable, 'words'>, ofGeneration: string) => `with old as materialized (
+const dropFrom = ({ name, key, isTombstone }: Omit<StoredTable, 'vocabularyColumns'>, ofGeneration: string) => `with old as materialized (
     select s.environment, s.generation, t.${key} from fact_state s cross join lateral (
       select ${key} from ${name} t where t.environment = s.environment ${ofGeneration} and ${isTombstone} and t.seq <= s.pruned_seq
       order by t.seq limit $1) t limit $1

@@ -67,8 +67,8 @@ const postedProduct = ({ platform, product_id }: PostedTransaction): string | nu
   product_id === null ? null : [platform ?? '', platform === 'Android' ? product_id.replace(':', '|') : product_id].join('|')
 
 /**
- * `isRecurring`: of a subscription. Proceeds that equal a default share are not stated: the share that is configured when asked counts. The log has
- * the share of one that is not loyal where a caller states none.
+ * `isRecurring`: of a subscription. Proceeds that equal a default share are not stated: the share that is configured at the time of the
+ * question counts. If a caller states no share, the log has the share of a transaction that is not loyal.
  */
 export function sourceOfEvent(
   event: PostedTransaction,
@@ -100,8 +100,8 @@ export function sourceOfEvent(
 }
 
 /**
- * The sources of a user's purchases and of the periods of the subscriptions. Each is computed once: transactions and changes ask for the same.
- * `eventOf`: the event of a posted period.
+ * The sources of a user's purchases and of the periods of the subscriptions. Each is computed once: transactions and changes need the same
+ * ones. `eventOf`: the event of a posted period.
  */
 export type Sources = {
   ofPurchase: (purchase: FoldedPurchase) => Source

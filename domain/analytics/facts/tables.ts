@@ -4,12 +4,12 @@ import type { Environment } from '../../kernel/environment.ts'
 import { inSteps } from '../../kernel/in-steps.ts'
 import { CHANGE_COLUMNS, quotedText, TRANSACTION_COLUMNS, USER_COLUMNS, wordColumns } from './columns.ts'
 
-/** `key`: names a row within its environment and generation. `words`: the columns with the number of a word. */
-export type StoredTable = { name: string; key: string; isTombstone: string; words: string[] }
+/** `key`: names a row within its environment and generation. `vocabularyColumns`: the columns with the number of a word. */
+export type StoredTable = { name: string; key: string; isTombstone: string; vocabularyColumns: string[] }
 export const FACT_TABLES: readonly StoredTable[] = [
-  { name: 'user_facts', key: 'user_no', isTombstone: 'gone', words: wordColumns(USER_COLUMNS) },
-  { name: 'transaction_facts', key: 'id', isTombstone: 'kind is null', words: wordColumns(TRANSACTION_COLUMNS) },
-  { name: 'subscription_changes', key: 'id', isTombstone: 'cause is null', words: wordColumns(CHANGE_COLUMNS) },
+  { name: 'user_facts', key: 'user_no', isTombstone: 'gone', vocabularyColumns: wordColumns(USER_COLUMNS) },
+  { name: 'transaction_facts', key: 'id', isTombstone: 'kind is null', vocabularyColumns: wordColumns(TRANSACTION_COLUMNS) },
+  { name: 'subscription_changes', key: 'id', isTombstone: 'cause is null', vocabularyColumns: wordColumns(CHANGE_COLUMNS) },
 ]
 
 /** Rows of one statement: a user with a long history has tens of thousands. */

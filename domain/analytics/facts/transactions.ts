@@ -4,6 +4,7 @@ import { type Link, runsOf } from '../../purchases/subscriptions/access-periods.
 import type { FoldedPurchase } from '../../purchases/subscriptions/folded-purchase.ts'
 import type { KnownPeriod, Subscription } from '../../purchases/subscriptions/lineages.ts'
 import { DAY_MS, LAST_MS } from '../../purchases/subscriptions/period.ts'
+import { isRefundFact } from '../../purchases/subscriptions/posted-price.ts'
 import { creditsOfPurchase, type Refund, refundsOfEvents, refundsOfPurchase } from './refunds.ts'
 import type { TransactionKind } from './rows.ts'
 import { type Source, type Sources, sourceOfEvent } from './sources.ts'
@@ -112,7 +113,6 @@ const oneTime = (at: number, source: Source, refunds: Refund[], credits: Refund[
   credits,
 })
 
-const REFUNDS = new Set(['subscription_refunded', 'in_app_refunded', 'refund_reversed'])
 const keyOf = ({ platform, transaction }: PostedTransaction) => (transaction === null ? null : JSON.stringify([platform, transaction]))
 
 /**
@@ -125,7 +125,7 @@ export async function transactionsOf(
   sources: Sources,
 ): Promise<Transaction[]> {
   const refundsByKey = Map.groupBy(
-    events.filter(({ name }) => REFUNDS.has(name)),
+    events.filter(({ name }) => isRefundFact(name)),
     event => keyOf(event) ?? event.id,
   )
   /** `unnamed`: the ids of refunds of the event that name no transaction. */

@@ -6,9 +6,10 @@ import { WORDS_OF_ERASED } from './erased.ts'
 import { FACT_TABLES, type StoredTable } from './tables.ts'
 import { nextSeq } from './write.ts'
 
-// A word is unused when no row of the environment has its number, in any generation, and nothing that is kept of erased users. To find that out all rows are read, without a lock for which
-// others wait. A row that is written meanwhile has a seq beyond the one that was read before: such rows are read again while the state of the facts
-// is locked. Whoever writes a row afterwards finds its words under the same lock.
+// A word is unused when neither a row of the environment, in any generation, nor a kept fact of an erased user has its number. To find that
+// out all rows are read, without a lock for which others wait. A row that is written meanwhile has a seq beyond the one that was read
+// before: such rows are read again while the state of the facts is locked. A transaction that writes a row later looks up its words under
+// the same lock.
 
 /** Rows of one statement: it takes less than a second, so no limit of time cuts it, and a process that stops does not wait for all rows. */
 const ROWS_AT_ONCE = 100_000
@@ -36,13 +37,13 @@ const BURY = 'update fact_words set word = null, seq = $2 where environment = $1
 const CHECKED = 'update fact_state set words_checked_seq = $2 where environment = $1 and generation = $3'
 
 /** The numbers of the words of rows. `last`: no key of the rows is greater than the greatest of these. */
-const wordsIn = ({ key, words }: StoredTable, rows: string) =>
-  `select coalesce(${words.join(', ')}) as no, max(${key}) as last from (${rows}) f group by grouping sets (${words.map(word => `(${word})`).join(', ')})`
-const columnsOf = ({ key, words }: StoredTable) => [key, ...words].join(', ')
+const numbersIn = ({ key, vocabularyColumns }: StoredTable, rows: string) =>
+  `select coalesce(${vocabularyColumns.join(', ')}) as no, max(${key}) as last from (${rows}) f group by grouping sets (${vocabularyColumns.map(word => `(${word})`).join(', ')})`
+const columnsOf = ({ key, vocabularyColumns }: StoredTable) => [key, ...vocabularyColumns].join(', ')
 
 const NEXT_ROWS = FACT_TABLES.map(table => ({
   name: `next-words-of-${table.name}`,
-  text: wordsIn(
+  text: numbersIn(
     table,
     `select ${columnsOf(table)} from ${table.name} where environment = $1 and generation = $2 and ${table.key} > $3
      order by ${table.key} limit ${ROWS_AT_ONCE}`,
@@ -50,7 +51,7 @@ const NEXT_ROWS = FACT_TABLES.map(table => ({
 }))
 const ROWS_SINCE = FACT_TABLES.map(table => ({
   name: `new-words-of-${table.name}`,
-  text: wordsIn(
+  text: numbersIn(
     table,
     `select f.* from fact_state s cross join lateral generate_series(1, coalesce(s.building, s.generation)) g(generation)
      cross join lateral (
@@ -64,8 +65,8 @@ const OF_ERASED = `select w.no from erased_facts e cross join lateral unnest(arr
 
 type Found = { no: number | null; last: number }
 
-function keepUnused(words: Set<number>, found: Pick<Found, 'no'>[]): void {
-  for (const { no } of found) if (no !== null) words.delete(no)
+function removeUsed(unused: Set<number>, found: Pick<Found, 'no'>[]): void {
+  for (const { no } of found) if (no !== null) unused.delete(no)
 }
 
 async function stateOf(tx: Tx, environment: Environment): Promise<{ seq: number; newest: number }> {
@@ -73,43 +74,43 @@ async function stateOf(tx: Tx, environment: Environment): Promise<{ seq: number;
 }
 
 /** Removes from the set the words that rows have. False: it was stopped before all rows were read. */
-async function readAll(tx: Tx, environment: Environment, words: Set<number>, isStopping: () => boolean): Promise<boolean> {
+async function readAll(tx: Tx, environment: Environment, unused: Set<number>, isStopping: () => boolean): Promise<boolean> {
   const { newest } = await stateOf(tx, environment)
   for (let generation = 1; generation <= newest; generation++)
     for (const statement of NEXT_ROWS)
-      for (let last = BEFORE_ALL; words.size > 0; ) {
+      for (let last = BEFORE_ALL; unused.size > 0; ) {
         if (isStopping()) return false
         const { rows } = await tx.query<Found>({ ...statement, values: [environment, generation, last] })
         if (rows.length === 0) break
-        keepUnused(words, rows)
+        removeUsed(unused, rows)
         last = Math.max(...rows.map(row => row.last))
       }
   return true
 }
 
-async function readSince(tx: Tx, environment: Environment, words: Set<number>, seq: number): Promise<void> {
-  for (const statement of ROWS_SINCE) keepUnused(words, (await tx.query<Found>({ ...statement, values: [environment, seq] })).rows)
+async function readSince(tx: Tx, environment: Environment, unused: Set<number>, seq: number): Promise<void> {
+  for (const statement of ROWS_SINCE) removeUsed(unused, (await tx.query<Found>({ ...statement, values: [environment, seq] })).rows)
 }
 
 async function removeFrom(tx: Tx, environment: Environment, batch: number, isStopping: () => boolean): Promise<number> {
-  if (!(await tx.query<{ got: boolean }>(LOCK_CHECK, [LOCK.words, environment])).rows[0]!.got) return 0
+  if (!(await tx.query<{ got: boolean }>(LOCK_CHECK, [LOCK.vocabulary, environment])).rows[0]!.got) return 0
   const [due] = (await tx.query<{ seq: number; generation: number }>(DUE_STATE, [environment])).rows
   if (!due) return 0
   const { rows: all } = await tx.query<{ no: number }>(WORDS, [environment, due.seq])
-  const words = new Set(all.map(({ no }) => no))
-  if (!(await readAll(tx, environment, words, isStopping))) return 0
+  const unused = new Set(all.map(({ no }) => no))
+  if (!(await readAll(tx, environment, unused, isStopping))) return 0
   // A first pass without the lock, so that little is left to read under it.
   const { seq: later } = await stateOf(tx, environment)
-  await readSince(tx, environment, words, due.seq)
-  if (words.size > 0) {
+  await readSince(tx, environment, unused, due.seq)
+  if (unused.size > 0) {
     const seq = await nextSeq(tx, environment)
-    await readSince(tx, environment, words, later)
+    await readSince(tx, environment, unused, later)
     // An erasure keeps facts and removes them under this lock.
-    keepUnused(words, (await tx.query<{ no: number }>(OF_ERASED, [environment])).rows)
-    await tx.query(BURY, [environment, seq, [...words].slice(0, batch)])
+    removeUsed(unused, (await tx.query<{ no: number }>(OF_ERASED, [environment])).rows)
+    await tx.query(BURY, [environment, seq, [...unused].slice(0, batch)])
   }
-  if (words.size <= batch) await tx.query(CHECKED, [environment, due.seq, due.generation])
-  return Math.min(words.size, batch)
+  if (unused.size <= batch) await tx.query(CHECKED, [environment, due.seq, due.generation])
+  return Math.min(unused.size, batch)
 }
 
 /**

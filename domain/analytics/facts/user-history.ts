@@ -56,8 +56,8 @@ export type UserHistory = {
 const computed = new WeakMap<UserHistory, Promise<Subscription[]>>()
 
 /** Computed once, for what is stored with the customer and for the facts. Rejects with what the subscriptions throw. */
-export function subscriptionsOfHistory(life: UserHistory): Promise<Subscription[]> {
-  const found = computed.get(life) ?? stepwise(subscriptionsInSteps(life.purchases, life.posted))
-  computed.set(life, found)
+export function subscriptionsOfHistory(history: UserHistory): Promise<Subscription[]> {
+  const found = computed.get(history) ?? stepwise(subscriptionsInSteps(history.purchases, history.posted))
+  computed.set(history, found)
   return found
 }

@@ -2,7 +2,7 @@ import type { Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 
 /** The numbers of the texts that have one already. */
-export async function findWords(tx: Tx, environment: Environment, texts: string[]): Promise<Map<string, number>> {
+export async function findVocabulary(tx: Tx, environment: Environment, texts: string[]): Promise<Map<string, number>> {
   if (texts.length === 0) return new Map()
   const { rows } = await tx.query<{ word: string; no: number }>({
     name: 'find-words',
@@ -13,8 +13,8 @@ export async function findWords(tx: Tx, environment: Environment, texts: string[
   return new Map(rows.map(({ word, no }) => [word, no]))
 }
 
-/** Gives numbers to texts. The state of the facts is locked, so nobody else gives numbers in this environment. */
-export async function addWords(tx: Tx, environment: Environment, seq: number, texts: string[]): Promise<Map<string, number>> {
+/** Assigns numbers to texts. The state of the facts is locked, so no other transaction assigns numbers in this environment. */
+export async function addVocabulary(tx: Tx, environment: Environment, seq: number, texts: string[]): Promise<Map<string, number>> {
   if (texts.length === 0) return new Map()
   const { rows } = await tx.query<{ word: string; no: number }>({
     name: 'add-words',

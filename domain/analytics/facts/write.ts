@@ -3,7 +3,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { differingUsers, type FactsOfUser, loadBeside } from './compare.ts'
 import { isUsualLength } from './lengths.ts'
 import { changeTable, type Stored, transactionTable, userTable } from './tables.ts'
-import { addWords, findWords } from './vocabulary.ts'
+import { addVocabulary, findVocabulary } from './vocabulary.ts'
 
 /** Lengths other than the usual ones: readers need all that occur before they read. They stay. */
 async function addLengths(tx: Tx, environment: Environment, all: FactsOfUser[]): Promise<void> {
@@ -42,18 +42,18 @@ const idsOf = (rows: Stored[]): string[] => rows.map(({ id }) => id)
  * subscriptions stored. True: something was different.
  */
 export async function writeFacts(tx: Tx, environment: Environment, generation: number, all: FactsOfUser[]): Promise<boolean> {
-  const { texts, words, compare } = await loadBeside(tx, environment, generation, all)
+  const { texts, vocabulary, compare } = await loadBeside(tx, environment, generation, all)
   // A text without a number is in no stored row: something is different.
-  const before = texts.every(text => words.has(text)) ? await compare() : null
+  const before = texts.every(text => vocabulary.has(text)) ? await compare() : null
   if (before && differingUsers(before).size === 0) return false
   const seq = await nextSeq(tx, environment)
   // All numbers are looked up again under the lock: another transaction may have given numbers meanwhile, or removed words that no row had.
-  const found = await findWords(tx, environment, texts)
+  const found = await findVocabulary(tx, environment, texts)
   const fresh = texts.filter(text => !found.has(text))
-  for (const [text, no] of await addWords(tx, environment, seq, fresh)) found.set(text, no)
+  for (const [text, no] of await addVocabulary(tx, environment, seq, fresh)) found.set(text, no)
   await addLengths(tx, environment, all)
-  const isAsBefore = texts.every(text => words.get(text) === found.get(text))
-  for (const [text, no] of found) words.set(text, no)
+  const isAsBefore = texts.every(text => vocabulary.get(text) === found.get(text))
+  for (const [text, no] of found) vocabulary.set(text, no)
   const { users, gone, transactions, changes } = before && isAsBefore ? before : await compare()
   await userTable.bury(tx, environment, generation, seq, gone)
   await userTable.store(tx, environment, generation, seq, users)

@@ -61,11 +61,11 @@ const UNKNOWN_LABEL = 'Unknown'
 
 const hasUserColumn = ({ columns }: Attribute) => columns === null || columns.user !== null
 
-/** What restricts a chart. */
+/** The attributes that can restrict a chart. */
 export const filtersOf = ({ about }: Pick<ChartOf, 'about'>): Attribute[] =>
   about === 'users' ? ATTRIBUTES.filter(hasUserColumn) : [...ATTRIBUTES]
 
-/** What divides a chart into series. */
+/** The attributes that can divide a chart into series. */
 export const segmentationsOf = (chart: Pick<ChartOf, 'about' | 'segmented'>): ColumnAttribute[] =>
   chart.segmented ? filtersOf(chart).filter(isColumn) : []
 

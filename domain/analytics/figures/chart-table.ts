@@ -2,7 +2,7 @@ export type ChartMeasure = 'usd' | 'count' | 'percent'
 /** flow: a sum over the facts of a time. stock: a state at its end. ratio: a quotient of two flows, or of a flow and distinct users. */
 export type ChartKind = 'flow' | 'stock' | 'ratio'
 export type SeriesRelation = 'partsOfWhole' | 'independent'
-/** What places a fact in a bucket. */
+/** The event whose time places a fact in a bucket. */
 export type Placement =
   | 'purchase'
   | 'refund'
@@ -29,7 +29,7 @@ type Chart = {
   about: 'purchases' | 'users'
   segmented: boolean
   placed: readonly Placement[]
-  words: string
+  description: string
   symbols: readonly string[]
 }
 
@@ -58,7 +58,7 @@ export const CHARTS = [
     summary: 'Total',
     ofValues: 0,
     placed: BY_BILLING,
-    words:
+    description:
       'Amounts of paid transactions by their purchase, minus what was credited of them and refunded amounts, by the credit and the refund; together with the refunds: gross sales.',
     symbols: [
       'Σ amount(t), purchased in [a, b) − Σ credited(t), credited in [a, b) − Σ refunded(t), refunded in [a, b)',
@@ -74,7 +74,8 @@ export const CHARTS = [
     relation: P,
     series: ['Proceeds'],
     placed: BY_BILLING,
-    words: 'What the stores leave of paid transactions by their purchase, minus the same share of what was credited of them and refunded.',
+    description:
+      'What the stores leave of paid transactions by their purchase, minus the same share of what was credited of them and refunded.',
     symbols: ['Σ proceeds(t), purchased in [a, b) − Σ (credited(t) + refunded(t)) × rate(t), credited and refunded in [a, b)'],
   },
   {
@@ -86,7 +87,7 @@ export const CHARTS = [
     relation: P,
     series: ['Refunds'],
     placed: ['refund'],
-    words: 'Refunded amounts, by their refund.',
+    description: 'Refunded amounts, by their refund.',
     symbols: ['Σ refunded(t), refunded in [a, b)'],
   },
   {
@@ -98,7 +99,7 @@ export const CHARTS = [
     relation: I,
     series: ['Refund rate'],
     placed: ['purchase'],
-    words: 'Share of paid transactions that are refunded by now, in part or in full, by their purchase.',
+    description: 'Share of paid transactions that are refunded by now, in part or in full, by their purchase.',
     symbols: ['100 × #{paid t in [a, b): refunded by now} ÷ #{paid t in [a, b)}'],
   },
   {
@@ -110,7 +111,7 @@ export const CHARTS = [
     relation: I,
     series: ['ARPU'],
     placed: BY_BILLING,
-    words:
+    description:
       'Sales after refunds for each active user. Active are users who were created, or had an event or a transaction, in the time. Attributes of purchases restrict the sales only.',
     symbols: ['(Σ amount(t) − Σ credited(t) − Σ refunded(t)) ÷ #{u active in [a, b)}'],
   },
@@ -123,7 +124,7 @@ export const CHARTS = [
     relation: I,
     series: ['ARPPU'],
     placed: BY_BILLING,
-    words: 'Sales after refunds for each user with a paid transaction in the time.',
+    description: 'Sales after refunds for each user with a paid transaction in the time.',
     symbols: ['(Σ amount(t) − Σ credited(t) − Σ refunded(t)) ÷ #{u with a paid t in [a, b)}'],
   },
   {
@@ -135,7 +136,7 @@ export const CHARTS = [
     relation: P,
     series: ['MRR'],
     placed: [],
-    words:
+    description:
       'Monthly recurring revenue: the latest paid period of each subscription that renews, as an amount for a month. Of a prorated period the whole price of its plan counts.',
     symbols: [`Σ m(s) at b; ${M}`],
   },
@@ -148,7 +149,7 @@ export const CHARTS = [
     relation: P,
     series: ['ARR'],
     placed: [],
-    words: 'Annual recurring revenue: twelve times the monthly recurring revenue.',
+    description: 'Annual recurring revenue: twelve times the monthly recurring revenue.',
     symbols: ['12 × Σ m(s) at b'],
   },
   {
@@ -161,7 +162,7 @@ export const CHARTS = [
     series: ['New', 'Expansion', 'Contraction', 'Churn'],
     summary: 'Net',
     placed: ['change of m'],
-    words:
+    description:
       'Changes of monthly recurring revenue, subscription by subscription: from nothing (returns included), up, down, and to nothing. Their sum is the difference of MRR.',
     symbols: ['Σ m⁺(s), m⁻(s) = 0', 'Σ m⁺(s) − m⁻(s), m⁺ > m⁻ > 0', 'Σ m⁺(s) − m⁻(s), m⁻ > m⁺ > 0', '−Σ m⁻(s), m⁺(s) = 0'],
   },
@@ -175,7 +176,7 @@ export const CHARTS = [
     series: ['New', 'Expansion', 'Contraction', 'Churn'],
     summary: 'Net',
     placed: ['change of m'],
-    words: 'Twelve times the MRR movement.',
+    description: 'Twelve times the MRR movement.',
     symbols: [
       '12 × Σ m⁺(s), m⁻(s) = 0',
       '12 × Σ m⁺(s) − m⁻(s), m⁺ > m⁻ > 0',
@@ -191,7 +192,7 @@ export const CHARTS = [
     summary: 'Total',
     placed: [],
     series: ['Auto-renew on', 'Auto-renew off', 'In grace'],
-    words:
+    description:
       'Subscriptions in a paid period, by whether they renew, and in a grace period, while the store tries to charge the renewal. MRR counts both with auto-renew on; in grace after a trial there is no amount yet.',
     symbols: ['#{s paid at b: auto-renew on}', '#{s paid at b: auto-renew off}', '#{s in grace at b}'],
   },
@@ -205,7 +206,7 @@ export const CHARTS = [
     series: ['Started', 'Converted'],
     summary: 'Total',
     placed: ['period start'],
-    words: 'First paid periods: of runs without a trial, and after a trial.',
+    description: 'First paid periods: of runs without a trial, and after a trial.',
     symbols: ['#{starts in [a, b)}', '#{conversions in [a, b)}'],
   },
   {
@@ -218,7 +219,7 @@ export const CHARTS = [
     series: ['New', 'Churned'],
     summary: 'Net',
     placed: ['period start', 'run end'],
-    words: 'Starts and conversions, and runs with a paid period that ended.',
+    description: 'Starts and conversions, and runs with a paid period that ended.',
     symbols: ['#{starts and conversions in [a, b)}', '−#{runs with a paid period that ended in [a, b)}'],
   },
   {
@@ -231,7 +232,7 @@ export const CHARTS = [
     series: ['New', 'Renewed', 'Canceled', 'Expired'],
     segmented: false,
     placed: ['period start', 'cancellation', 'run end'],
-    words:
+    description:
       'Starts and conversions; renewals; auto-renew switched off, also where it was switched on again, or billing given up, in a run with a paid period; runs with a paid period that ended.',
     symbols: [
       '#{starts and conversions in [a, b)}',
@@ -249,7 +250,7 @@ export const CHARTS = [
     relation: I,
     series: ['Cancellation rate'],
     placed: ['period start'],
-    words: 'Share of starts and conversions whose run is cancelled by now.',
+    description: 'Share of starts and conversions whose run is cancelled by now.',
     symbols: ['100 × #{starts and conversions in [a, b): cancelled by now} ÷ #{starts and conversions in [a, b)}'],
   },
   {
@@ -261,7 +262,7 @@ export const CHARTS = [
     relation: P,
     series: ['Trials'],
     placed: ['period start'],
-    words: 'Trials begun.',
+    description: 'Trials begun.',
     symbols: ['#{trials begun in [a, b)}'],
   },
   {
@@ -271,7 +272,7 @@ export const CHARTS = [
     title: 'Active trials',
     summary: 'Total',
     placed: [],
-    words: 'Subscriptions in a trial, by whether they renew.',
+    description: 'Subscriptions in a trial, by whether they renew.',
     symbols: ['#{s in trial at b: auto-renew on}', '#{s in trial at b: auto-renew off}'],
   },
   {
@@ -284,7 +285,7 @@ export const CHARTS = [
     series: ['Started', 'Expired'],
     summary: 'Net',
     placed: ['period start', 'run end'],
-    words: 'Trials begun, and runs of a trial alone that ended.',
+    description: 'Trials begun, and runs of a trial alone that ended.',
     symbols: ['#{trials begun in [a, b)}', '−#{runs of a trial alone that ended in [a, b)}'],
   },
   {
@@ -296,7 +297,7 @@ export const CHARTS = [
     relation: I,
     series: ['Trial cancellation rate'],
     placed: ['period start'],
-    words: 'Share of trials begun that are cancelled by now.',
+    description: 'Share of trials begun that are cancelled by now.',
     symbols: ['100 × #{trials begun in [a, b): cancelled by now} ÷ #{trials begun in [a, b)}'],
   },
   {
@@ -308,7 +309,7 @@ export const CHARTS = [
     relation: I,
     series: ['Trial conversion'],
     placed: ['period start'],
-    words: 'Share of trials begun that have a conversion by now.',
+    description: 'Share of trials begun that have a conversion by now.',
     symbols: ['100 × #{trials begun in [a, b): converted by now} ÷ #{trials begun in [a, b)}'],
   },
   {
@@ -321,7 +322,7 @@ export const CHARTS = [
     series: ['New users'],
     about: 'users',
     placed: ['creation'],
-    words: 'Users created.',
+    description: 'Users created.',
     symbols: ['#{u created in [a, b)}'],
   },
   {
@@ -334,7 +335,7 @@ export const CHARTS = [
     series: ['Share of users who have begun a trial'],
     about: 'users',
     placed: ['creation'],
-    words: 'Share of users created who have begun a trial by now.',
+    description: 'Share of users created who have begun a trial by now.',
     symbols: ['100 × #{u created in [a, b): begun a trial by now} ÷ #{u created in [a, b)}'],
   },
   {
@@ -347,7 +348,7 @@ export const CHARTS = [
     series: ['Share of users who have paid'],
     about: 'users',
     placed: ['creation'],
-    words: 'Share of users created who have a start, a conversion or a one-time purchase by now.',
+    description: 'Share of users created who have a start, a conversion or a one-time purchase by now.',
     symbols: ['100 × #{u created in [a, b): paid by now} ÷ #{u created in [a, b)}'],
   },
 ] as const satisfies readonly Chart[]
@@ -355,7 +356,7 @@ export const CHARTS = [
 export type ChartCode = (typeof CHARTS)[number]['code']
 export type ChartOf<Code extends ChartCode = ChartCode> = Chart & { code: Code }
 
-/** Second names; the answer repeats the name that was asked for. */
+/** Second names; the answer repeats the requested name. */
 export const CHART_ALIASES = {
   'user-to-trial-conversion': 'user-to-trial',
   'subscription-cancellation-rate': 'subscription-cancellation',

@@ -20,13 +20,13 @@ export type FilterCondition = {
 }
 
 /** The products that words stand for now: the linked product, else the store's own. */
-async function productsOf(db: Db, environment: Environment, words: number[]): Promise<Map<number, string>> {
-  if (words.length === 0) return new Map()
+async function productsOf(db: Db, environment: Environment, numbers: number[]): Promise<Map<number, string>> {
+  if (numbers.length === 0) return new Map()
   const { rows } = await db.query<{ word: number; product: string }>({
     name: 'products-of-words',
     text: `select p.store_product_no as word, p.product_id as product from unnest($2::int[]) k(no)
       cross join lateral (select store_product_no, product_id from perennial_products where environment = $1 and store_product_no = k.no offset 0) p`,
-    values: [environment, words],
+    values: [environment, numbers],
   })
   return new Map(rows.map(({ word, product }) => [word, product]))
 }
@@ -34,9 +34,9 @@ async function productsOf(db: Db, environment: Environment, words: number[]): Pr
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Words of the same value (stores' products that one product links, a text that says `unknown`) are one value, with the users of all. */
-function valuesOf({ code: attribute }: ColumnAttribute, words: CountedWord[], textOf: (word: number) => string | null): FilterValue[] {
+function valuesOf({ code: attribute }: ColumnAttribute, counts: CountedWord[], textOf: (word: number) => string | null): FilterValue[] {
   const users = new Map<string, bigint>()
-  for (const { word, users: more } of words) {
+  for (const { word, users: more } of counts) {
     const text = textOf(word) ?? UNKNOWN
     users.set(text, (users.get(text) ?? 0n) + more)
   }
@@ -70,7 +70,7 @@ async function groupValues(db: Db, environment: Environment): Promise<FilterValu
   return rows
 }
 
-/** What the attributes can filter by: those values that occur in the facts, the values of most users first, ties by label. */
+/** The values by which the attributes can filter: those that occur in the facts, the values of most users first, ties by label. */
 export async function filterConditions(
   source: FactSource,
   db: Db,
@@ -78,8 +78,8 @@ export async function filterConditions(
   attributes: readonly Attribute[],
 ): Promise<FilterCondition[]> {
   const counted = await countValues(source, attributes.filter(isColumn))
-  const numbers = [...counted].flatMap(([, words]) => words.map(({ word }) => word)).filter(word => word !== 0)
-  const texts = numbers.length === 0 ? new Map<number, string>() : await source.wordsOf([...new Set(numbers)])
+  const numbers = [...counted].flatMap(([, counts]) => counts.map(({ word }) => word)).filter(word => word !== 0)
+  const texts = numbers.length === 0 ? new Map<number, string>() : await source.textsOf([...new Set(numbers)])
   const ofProducts = [...counted].find(([{ code }]) => code === 'product_id')?.[1] ?? []
   const products = await productsOf(
     db,

@@ -1,7 +1,7 @@
 /** How a change moves the monthly amount m, computed from its two states alone: a state that does not count for MRR has no amount. */
 export const MOVEMENTS = { none: 0, gain: 1, loss: 2, samePrice: 3, other: 4 } as const
 
-/** What two states have in common where they differ in nothing but the day whose rate converts the price. */
+/** The fields that two states share if they differ only in the day whose rate converts the price. */
 const OF_A_PRICE = ['amount', 'usd_given', 'currency', 'product', 'length', 'is_intro']
 
 /** SQL of Postgres for the number of a change. */

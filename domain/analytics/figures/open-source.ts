@@ -44,7 +44,7 @@ export async function withFacts<T>(
 ): Promise<T> {
   const deadline = performance.now() + limitMs
   const behind = await drainWithin(pool, environment, fresh ? MARKS_FIRST_FRESH : MARKS_FIRST, drainMs)
-  const workBehind = (source: FactSource) => work({ ...source, behind })
-  const answered = await replicas?.query(environment, workBehind, { fresh, active, deadline })
-  return answered ? answered.answer : onPostgres(scanning, environment, workBehind, deadline)
+  const workOn = (source: FactSource) => work({ ...source, behind })
+  const answered = await replicas?.query(environment, workOn, { fresh, active, deadline })
+  return answered ? answered.answer : onPostgres(scanning, environment, workOn, deadline)
 }

@@ -67,7 +67,7 @@ function dialectOf(environment: Environment, generation: number): Dialect {
     small: expression => expression,
     moves: movementsSql,
     changesState: changesStateSql,
-    soldAs: saleAttributionSql,
+    attributionSql: saleAttributionSql,
     sincePaid: row => `(${row}.happened - ${row}.paid_before)`,
   }
 }
@@ -102,17 +102,17 @@ function sourceOf(snapshot: Snapshot): FactSource {
       union all select t.user_no, t.happened from ${tables.transactions} t where t.kind between 1 and 5 and ${within('t.happened')})`
       return { table, isChained: false }
     },
-    standing: () => null,
-    async numbersOf(words) {
-      if (words.length === 0) return new Map()
+    stockSnapshot: () => null,
+    async numbersOf(texts) {
+      if (texts.length === 0) return new Map()
       const { rows } = await tx.query<{ no: number; word: string }>(
         `select w.no, w.word from unnest($2::text[]) k(word)
          cross join lateral (select no, word from fact_words where environment = $1 and word = k.word limit 1) w`,
-        [environment, words],
+        [environment, texts],
       )
       return new Map(rows.map(({ no, word }) => [word, no]))
     },
-    async wordsOf(numbers) {
+    async textsOf(numbers) {
       if (numbers.length === 0) return new Map()
       const { rows } = await tx.query<{ no: number; word: string }>(
         `select w.no, w.word from unnest($2::int[]) k(no)

@@ -18,10 +18,11 @@ export type ProductVocabulary = { idOf: ReadonlyMap<number, string>; durations: 
 export const NO_PRODUCTS: ProductVocabulary = { idOf: new Map(), durations: { name: 'durations', columns: [] }, monthParts: MONTH_PARTS }
 
 /** By database and environment: a relation that is the same object need not be handed over to a database again. */
-const keptOf = new WeakMap<Db, Map<Environment, { key: string; words: ProductVocabulary }>>()
+type Kept = Map<Environment, { key: string; vocabulary: ProductVocabulary }>
+const keptOf = new WeakMap<Db, Kept>()
 
 export async function loadProductVocabulary(db: Db, environment: Environment): Promise<ProductVocabulary> {
-  const kept = keptOf.get(db) ?? new Map()
+  const kept: Kept = keptOf.get(db) ?? new Map()
   keptOf.set(db, kept)
   const { rows } = await db.query<Row>({
     name: 'figures-products',
@@ -31,10 +32,10 @@ export async function loadProductVocabulary(db: Db, environment: Environment): P
   })
   const key = JSON.stringify(rows)
   const known = kept.get(environment)
-  if (known?.key === key) return known.words
-  const words = wordsOf(rows)
-  kept.set(environment, { key, words })
-  return words
+  if (known?.key === key) return known.vocabulary
+  const vocabulary = vocabularyOf(rows)
+  kept.set(environment, { key, vocabulary })
+  return vocabulary
 }
 
 type Row = { no: number; id: string; duration: string | null; length: null } | { no: null; length: number }
@@ -45,7 +46,7 @@ const multiple = (a: bigint, b: bigint): bigint => (a / divisor(a, b)) * b
 /** The parts of a month that are a whole number of each length: an amount × MONTH ÷ length is a whole number of them. */
 const partsOf = (length: bigint): bigint => length / divisor(length, MONTH)
 
-function wordsOf(rows: Row[]): ProductVocabulary {
+function vocabularyOf(rows: Row[]): ProductVocabulary {
   const products = rows.filter(row => row.no !== null)
   const lasting = products.flatMap(({ no, duration }) =>
     duration === null ? [] : [{ no: BigInt(no), sixteenths: BigInt(sixteenthsOfDuration(duration)) }],

@@ -6,23 +6,23 @@ import type { Filters } from './question.ts'
 import type { FactSource, FigureRelation } from './source.ts'
 import { inSet, loadUserSets } from './user-sets.ts'
 
-/** The numbers of an attribute's words, one of which a row must have; `isRest`: none of which. */
-export type WordsOfAttribute = { code: AttributeCode; numbers: readonly number[]; isRest: boolean }
+/** The numbers of an attribute's values in the vocabulary, one of which a row must have; `isRest`: none of which. */
+export type AttributeNumbers = { code: AttributeCode; numbers: readonly number[]; isRest: boolean }
 
 /**
- * What filters mean in terms of the facts: for each attribute the numbers of its words, and the users of whom the others are true. `segment`: what a
- * row must have besides, to belong to one series of a segmented chart.
+ * The filters in terms of the facts: for each column attribute the numbers of its values in the vocabulary, and for the others the sets of
+ * users who match. `segment`: a further condition on a row, so that it belongs to one series of a segmented chart.
  */
 export type Restriction = {
-  words: ReadonlyMap<AttributeCode, readonly number[]>
+  byAttribute: ReadonlyMap<AttributeCode, readonly number[]>
   sets: FigureRelation[]
-  segment?: WordsOfAttribute
+  segment?: AttributeNumbers
 }
 
 /** The number of an unknown value. */
 const NO_WORD = 0
 
-/** The numbers of the words that mean one of the values. `numbers`: of the words themselves. */
+/** The numbers in the vocabulary that stand for one of the values. `numbers`: those of the values themselves. */
 export function numbersOfValues(
   code: AttributeCode,
   values: readonly string[],
@@ -41,11 +41,11 @@ export async function loadRestriction(
   environment: Environment,
   filters: Filters,
 ): Promise<Restriction> {
-  const words = new Map<AttributeCode, readonly number[]>()
+  const byAttribute = new Map<AttributeCode, readonly number[]>()
   const columnFilters = [...filters].filter(([code]) => isColumn(attributeOf(code)!))
   const numbers = await source.numbersOf([...new Set(columnFilters.flatMap(([, values]) => values))])
-  for (const [code, values] of columnFilters) words.set(code, numbersOfValues(code, values, { products, numbers }))
-  return { words, sets: await loadUserSets(scanning, environment, filters) }
+  for (const [code, values] of columnFilters) byAttribute.set(code, numbersOfValues(code, values, { products, numbers }))
+  return { byAttribute, sets: await loadUserSets(scanning, environment, filters) }
 }
 
 /**
@@ -53,19 +53,19 @@ export async function loadRestriction(
  * attribute does not restrict it.
  */
 export function conditionsOf(
-  { words, sets, segment }: Restriction,
+  { byAttribute, sets, segment }: Restriction,
   user: string,
   column: (code: AttributeCode) => string | null,
 ): string[] {
-  const ofWords = [...words].flatMap(([code, numbers]) => {
+  const ofAttributes = [...byAttribute].flatMap(([code, numbers]) => {
     const name = column(code)
     if (name === null) return []
     return numbers.length === 0 ? 'false' : `${name} in (${numbers.join(', ')})`
   })
-  return [...ofWords, ...ofSegment(segment, column), ...sets.map(set => inSet(user, set))]
+  return [...ofAttributes, ...ofSegment(segment, column), ...sets.map(set => inSet(user, set))]
 }
 
-function ofSegment(segment: WordsOfAttribute | undefined, column: (code: AttributeCode) => string | null): string[] {
+function ofSegment(segment: AttributeNumbers | undefined, column: (code: AttributeCode) => string | null): string[] {
   const name = segment ? column(segment.code) : null
   if (!segment || name === null) return []
   const { numbers, isRest } = segment

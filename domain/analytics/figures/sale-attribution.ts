@@ -1,4 +1,4 @@
-/** How a transaction is sold, by number: what decides the share that a store leaves. */
+/** The attribution of a sale, by number: it decides the share that a store leaves. */
 export const SALE_ATTRIBUTION = { oneTime: 1, loyal: 2, recurring: 3 } as const
 
 /** SQL of Postgres for the number of a transaction. */

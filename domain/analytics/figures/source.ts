@@ -19,7 +19,7 @@ export type FigureStatement = { text: string; relations?: FigureRelation[] }
 
 /** Where the SQL of the two drivers differs. */
 export type Dialect = {
-  /** What stands behind `from`, before an alias: the rows of the tables of the same name, without environment, generation, seq and tombstones. */
+  /** The relation for `from`, before an alias: the rows of the tables of the same name, without environment, generation, seq and tombstones. */
   tables: { transactions: string; changes: string; users: string }
   /** a ÷ `by` without its fraction, of whole numbers 0 ≤ a < `below`. */
   divide(a: string, by: number, below: number): string
@@ -37,16 +37,16 @@ export type Dialect = {
   moves(row: string): string
   /** Whether a change `row` changes the state of its subscription, or its auto-renew. */
   changesState(row: string): string
-  /** How a transaction `row` is sold: a number of `SALE_ATTRIBUTION`. */
-  soldAs(row: string): string
+  /** The sale attribution of a transaction `row`: a number of `SALE_ATTRIBUTION`. */
+  attributionSql(row: string): string
   /** How long before a transaction `row` its user paid for the one before; null: never. */
   sincePaid(row: string): string
 }
 
 /**
- * What all facts lie between; they may lie closer together. `days`: of purchases. `currencies`: the numbers of their words; 0 is one, too, where a
- * currency is unknown. `paid`: those of them in which anything is paid. `bits`: every amount is between −2^bits and 2^bits. `areProceedsStated`: of any
- * transaction.
+ * Bounds of all facts; the facts may be within narrower bounds. `days`: of purchases. `currencies`: their numbers in the vocabulary; 0 is
+ * among them if a currency is unknown. `paid`: the currencies in which a payment was made. `bits`: every amount is between −2^bits and
+ * 2^bits. `areProceedsStated`: of any transaction.
  */
 export type FactBounds = {
   days: { first: number; last: number }
@@ -81,11 +81,11 @@ export type FactSource = {
   query(statement: FigureStatement): Promise<FigureRow[]>
   /** The same, for answers of many rows. */
   columns(statement: FigureStatement): Promise<FigureColumns>
-  /** Times at which users were active: all that are needed to tell who was in each interval of the grid. `now`: the last second of facts. */
+  /** Times at which users were active, enough to decide who was active in each interval of the grid. `now`: the last second of facts. */
   activeTimes(grid: Grid, now: number): Promise<ActiveTimes>
-  /** The states that stood at the last time up to `at` for which the driver keeps them; null: it does not. `now`: the last second of facts. */
-  standing(at: number, now: number): StockSnapshot | null
-  /** The numbers of words that occur; a word that nobody has is left out. */
-  numbersOf(words: string[]): Promise<Map<string, number>>
-  wordsOf(numbers: number[]): Promise<Map<number, string>>
+  /** The snapshot of the last time up to `at` for which the driver keeps one; null: it has none. `now`: the last second of facts. */
+  stockSnapshot(at: number, now: number): StockSnapshot | null
+  /** The numbers of texts in the vocabulary; texts that no fact has are left out. */
+  numbersOf(texts: string[]): Promise<Map<string, number>>
+  textsOf(numbers: number[]): Promise<Map<number, string>>
 }

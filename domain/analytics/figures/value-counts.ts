@@ -8,7 +8,7 @@ const MOST_READ = 5_000
 export type CountedWord = { word: number; users: bigint }
 
 const columnOf = ({ columns }: ColumnAttribute) => columns.transaction
-/** What is first known of a user is the same in all of the user's transactions. */
+/** The first known values of a user are the same in all of the user's transactions. */
 const isOfUserOnly = ({ columns }: ColumnAttribute) => columns.user !== null && columns.hasOneState
 const isOfBoth = ({ columns }: ColumnAttribute) => columns.user !== null && !columns.hasOneState
 

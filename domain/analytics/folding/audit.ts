@@ -20,7 +20,8 @@ const LOOK_SECONDS = 60
 const TAKE_LOOK = `insert into fact_audit (looked_at) values (clock_timestamp()) on conflict (one) do update set looked_at = excluded.looked_at
   where fact_audit.looked_at not between excluded.looked_at - interval '${LOOK_SECONDS} seconds' and excluded.looked_at + interval '${LOOK_SECONDS} seconds'`
 
-// Over all environments, so that users are looked at alike, whatever their environment. A user behind a gap of erased ones is drawn more often.
+// Over all environments, so that users are checked equally often, whatever their environment. A user after a gap of erased ones is drawn
+// more often.
 const ANY_NUMBER = '1 + floor(random() * h.highest)::bigint'
 const RANDOM = `(select no as highest from users order by no desc limit 1) h
   cross join lateral (select ${ANY_NUMBER} as no, ${ANY_NUMBER} as position from generate_series(1, $1)) k
@@ -46,7 +47,7 @@ const COMPARABLE = `select k.no from unnest($2::bigint[]) k(no)
     and (select 1 from stale_users where environment = $1 and user_no = k.no) is null
     and (select 1 from set_aside_users where environment = $1 and user_no = k.no) is null`
 
-// A look that compared nobody says nothing: what the look before found stays.
+// A check that compared no user has no result: the result of the check before it stays.
 const RECORD = `update fact_audit set drifted = case when $2::int > 0 then $1::int else drifted end,
   drifted_total = drifted_total + $1::int, compared_total = compared_total + $2::int`
 
@@ -59,18 +60,18 @@ type Compared = { compared: number; drifted: Drifted[] }
 async function compareAnew(tx: Tx, environment: Environment, numbers: number[]): Promise<Compared> {
   const { rows } = await tx.query<{ no: number }>({ name: 'comparable-users', text: COMPARABLE, values: [environment, numbers] })
   if (rows.length === 0) return { compared: 0, drifted: [] }
-  const lives = await readHistories(
+  const histories = await readHistories(
     tx,
     environment,
     rows.map(({ no }) => no),
   )
-  const { folded, failed } = await foldHistories(lives)
+  const { folded, failed } = await foldHistories(histories)
   const { generation } = await generationsOf(tx, environment)
   const { compare } = await loadBeside(tx, environment, generation, folded)
   // A user who cannot be folded and is not set aside has facts that no fold has written.
   const differing = new Set([...differingUsers(await compare()), ...failed.map(({ no }) => no)])
-  const users = lives.flatMap(({ user: { no, id } }) => (differing.has(no) ? [{ environment, no, id }] : []))
-  return { compared: lives.length, drifted: users }
+  const users = histories.flatMap(({ user: { no, id } }) => (differing.has(no) ? [{ environment, no, id }] : []))
+  return { compared: histories.length, drifted: users }
 }
 
 /** Marks the users that differ, and records the look: both or none. */

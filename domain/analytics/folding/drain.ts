@@ -23,8 +23,9 @@ async function limitWaits(tx: Tx, deadline: number): Promise<void> {
 }
 
 /**
- * Folds up to `limit` marked users: first those whom nobody has locked, then those that somebody else folds at this moment. True: no mark is left
- * that was there before. `deadline`: by performance.now(); after it no transaction begins, and none waits for a lock.
+ * Folds up to `limit` marked users: first the users that no transaction has locked, then those that another transaction folds at this
+ * moment. True: no mark is left that was there before. `deadline`: by performance.now(); after it no transaction begins, and none waits for
+ * a lock.
  */
 export async function drainMarks(
   pool: Pool,
@@ -55,7 +56,7 @@ const underWay = new WeakMap<Pool, Map<Environment, Promise<unknown>>>()
 const mostAtOnce = (pool: Pool): number => Math.max(2, Math.floor(pool.options.max / 4))
 
 /**
- * Questions drain an environment one after the other: a later question finds the work of the earlier one done. A drain goes on after its
+ * Questions drain an environment one after the other: a later question finds the work of the earlier one done. A drain continues after its
  * question has been answered, so its work is not lost. Of all environments together, a quarter of the pool's connections drain at once, and
  * two of a small pool.
  */
@@ -87,7 +88,7 @@ async function countMarked(pool: Pool, environment: Environment): Promise<number
 }
 
 /**
- * Folds up to `limit` marked users, but for no longer than `withinMs`: the workers are notified and fold whatever is left then. Gives the number of
+ * Folds up to `limit` marked users, but for no longer than `withinMs`: the workers are notified and fold the rest. Returns the number of
  * users that are still marked, counted up to 10,000.
  */
 export async function drainWithin(pool: Pool, environment: Environment, limit: number, withinMs: number): Promise<number> {

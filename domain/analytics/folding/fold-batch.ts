@@ -54,14 +54,14 @@ export async function setUsersAside(tx: Tx, environment: Environment, folded: nu
     })
 }
 
-/** `folded`: how many users; `skipped`: users whom somebody else had locked; `isFull`: there may be more marks. */
+/** `folded`: the number of users; `skipped`: users that another transaction had locked; `isFull`: there may be more marks. */
 export type FoldedBatch = { folded: number; skipped: number; isFull: boolean; failed: Unfoldable[] }
 
 /** One of `of` parts of an environment's users, which are folded beside each other. */
 type Part = { part: number; of: number }
 const WHOLE: Part = { part: 0, of: 1 }
 
-/** Folds the users of the oldest marks. `waits`: also for those whom somebody else has locked. */
+/** Folds the users of the oldest marks. `waits`: also for users that another transaction has locked. */
 export async function foldMarked(
   tx: Tx,
   environment: Environment,
@@ -95,18 +95,18 @@ async function foldNumbers(
   const unmark = { name: 'unmark-users', text: UNMARK, values: [environment, locked] }
   const { rows: unmarked } = await tx.query<{ no: number; sums: boolean }>(unmark)
   const stored = new Set(unmarked.flatMap(({ no, sums }) => (sums ? [no] : [])))
-  const lives = await readHistories(tx, environment, locked)
+  const histories = await readHistories(tx, environment, locked)
   const storing = storeCustomers(
     tx,
     environment,
-    lives.filter(({ user }) => stored.has(user.no)),
+    histories.filter(({ user }) => stored.has(user.no)),
   )
-  const failed = await foldUsers(tx, environment, locked, lives, storing)
+  const failed = await foldUsers(tx, environment, locked, histories, storing)
   await setUsersAside(tx, environment, locked, failed)
   return { folded: locked.length, failed }
 }
 
-/** Folds the users of the oldest marks, in one transaction. Users that somebody else has locked are left for later. */
+/** Folds the users of the oldest marks, in one transaction. Users that another transaction has locked are left for later. */
 export const foldBatch = (pool: Pool, environment: Environment, limit = USERS_AT_ONCE, part = WHOLE): Promise<FoldedBatch> =>
   transaction(pool, tx => foldMarked(tx, environment, limit, false, part))
 

@@ -12,7 +12,7 @@ import { writeFacts } from '../facts/write.ts'
 import { compareGenerations, type TableDifference } from './compare-generations.ts'
 import { setUsersAside } from './fold-batch.ts'
 
-// A rebuild folds every user into a generation that nobody reads (`building`), in the order of their numbers; `folded_to` is the last
+// A rebuild folds every user into a generation that is not read yet (`building`), in the order of their numbers; `folded_to` is the last
 // number. A live fold writes both generations for users up to `folded_to`, and only the former generation for the others, whom the rebuild
 // has yet to reach. A step locks its users: so either the step reads what a live fold has seen, or the live fold sees that the step has
 // passed the user. Readers change over in one statement.
@@ -64,15 +64,15 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
   await lockUsers(tx, environment, [], ids)
   // Versions before 10 counted events of one lineage for each user with whom they were posted.
   await settleOwners(tx, environment, ids)
-  const lives = await readHistories(tx, environment, numbers)
+  const histories = await readHistories(tx, environment, numbers)
   // Versions before 9 left posted refunds of recorded purchases out of access and sums as well, which are stored when the user is folded next.
-  const refunded = lives.filter(({ purchases }) => purchases.some(({ posted_back }) => posted_back.length > 0))
+  const refunded = histories.filter(({ purchases }) => purchases.some(({ posted_back }) => posted_back.length > 0))
   await markStored(
     tx,
     environment,
     refunded.map(({ user }) => user.id),
   )
-  const { folded, failed } = await foldHistories(lives)
+  const { folded, failed } = await foldHistories(histories)
   await writeFacts(tx, environment, state.building, folded)
   // One user who cannot be folded must not keep the others at the rules of an earlier version. The user's former facts stay until a fold succeeds.
   if (failed.length > 0) {
@@ -104,15 +104,15 @@ async function swap(tx: Tx, environment: Environment): Promise<boolean> {
   return true
 }
 
-/** `taken`: another process rebuilds this environment. `stopped`: the next rebuild goes on from there. */
+/** `taken`: another process rebuilds this environment. `stopped`: the next rebuild continues from there. */
 export type Rebuilt = { is: 'done'; users: number; differences: TableDifference[] } | { is: 'taken' } | { is: 'stopped'; users: number }
 
 /** `atOnce`: users of one transaction. */
 export type RebuildOptions = { isStopping: () => boolean; onProgress?: (users: number) => void; atOnce?: number }
 
 /**
- * Computes all facts of an environment anew beside those that are read, compares both, and lets readers see the new ones. An interrupted rebuild
- * goes on where it was.
+ * Computes all facts of an environment again beside those that are read, compares both, and lets readers see the new ones. An interrupted
+ * rebuild continues where it was.
  */
 export async function rebuildFacts(
   pool: Pool,

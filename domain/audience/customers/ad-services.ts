@@ -5,18 +5,18 @@ import { isoMicros } from '../../kernel/time/instant.ts'
 import { lockUsers } from '../../users/user.ts'
 import { type AppUser, findAppUser, type ReportedTraits, recordReportedTraits } from './app-user.ts'
 
-/** Asks Apple which ad led to an installation; the subject of a run is the number of the token. */
+/** The workflow that fetches from Apple which ad led to an installation; the subject of a run is the number of the token. */
 export const AD_SERVICES_WORKFLOW = { workflow: 'ad_services', version: 1 }
 
 /**
- * `isSample`: what builds of developers get. `organic`: Apple knows of no ad. `refused`: the token is none. `unanswered`: Apple knew nothing of the
- * token, or did not answer in time.
+ * `isSample`: the answer for builds of developers. `organic`: Apple knows of no ad. `refused`: the token is invalid. `unanswered`: Apple
+ * knew nothing of the token, or did not answer in time.
  */
 export type AdServicesResult =
   | { is: 'attributed'; isSample: boolean; attribution: NonNullable<ReportedTraits['attribution']> }
   | { is: 'organic' | 'refused' | 'unanswered' }
 
-// Apps send a new token at every start. Of a user one is asked about, and another one only when the first gave no answer.
+// Apps send a new token at every start. One token of a user is sent to Apple, and another one only when the first gave no answer.
 const KEEP = `
   insert into ad_services_tokens as t (environment, user_id, token, token_hash, told_at)
   select u.environment, u.id, $3::text, md5($3::text), $4::timestamptz from users u where u.environment = $1 and u.id = $2
@@ -25,9 +25,9 @@ const KEEP = `
     where t.result in ('refused', 'unanswered') and t.token_hash <> excluded.token_hash
   returning id`
 
-/** Keeps the token of a user, with the run that asks Apple. The run is on real time, and stands under the project's `production`. */
+/** Stores the token of a user, with the run that sends it to Apple. The run is on real time, and stands under the project's `production`. */
 export async function requestAdServices(tx: Tx, { environment, id, now }: AppUser, production: Environment, token: string): Promise<void> {
-  // A user who was erased meanwhile is none any more: nothing is kept.
+  // A user who was erased meanwhile does not exist any more: nothing is stored.
   await lockUsers(tx, environment, [], [id])
   const { rows } = await tx.query<{ id: number }>({
     name: 'keep-ad-services-token',
@@ -37,7 +37,7 @@ export async function requestAdServices(tx: Tx, { environment, id, now }: AppUse
   if (rows[0]) await createRun(tx, production, { ...AD_SERVICES_WORKFLOW, subject: String(rows[0].id) })
 }
 
-/** The token that Apple is to be asked about; null: there is an answer, or the user was erased. */
+/** The token that is to be sent to Apple; null: there is an answer, or the user was erased. */
 export async function openAdServicesToken(db: Db, id: number): Promise<string | null> {
   const { rows } = await db.query<{ token: string }>({
     name: 'open-ad-services-token',
@@ -57,7 +57,7 @@ export async function endAdServices(tx: Tx, id: number, result: AdServicesResult
   const [open] = rows
   if (!open) return
   const { environment, sentAt } = open
-  // The user before the token, as an erasure locks them.
+  // Locks the user before the token, in the order of an erasure.
   await lockUsers(tx, environment, [], [open.user])
   const counts = result.is === 'attributed' && !(result.isSample && open.is_live)
   const ended = await tx.query(

@@ -9,7 +9,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { noteSeen, SEEN_MICROS } from '../../users/last-seen.ts'
 import { lockUsers } from '../../users/user.ts'
 
-/** What an app reports of itself, its device, and where its user came from. */
+/** The data that an app reports of itself, its device, and the source of its user. */
 export type ReportedTraits = Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>
 
 /** A user of a project, in either environment. `no`: its number in the environment. `now` in µs, by the clock of that environment. */

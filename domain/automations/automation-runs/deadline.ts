@@ -11,7 +11,7 @@ const UNITS_MS = [7 * 86_400_000, 86_400_000, 3_600_000, 60_000, 1_000]
 
 /** `begin` plus an ISO 8601 duration, as ISO time; years and months by the calendar, in UTC. */
 export function deadlineAfter(begin: string, duration: string): string {
-  // Most durations need no calendar, which takes twenty times as long: each webhook step asks for two deadlines.
+  // Most durations need no calendar, which takes twenty times as long: each webhook step computes two deadlines.
   const [, ...counts] = FIXED.exec(duration) ?? []
   if (counts.length === 0) return timeOf(begin).plus(Duration.fromISO(duration)).toISO()!
   const ms = UNITS_MS.reduce((sum, unit, i) => sum + unit * Number(counts[i] ?? 0), 0)

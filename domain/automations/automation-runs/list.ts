@@ -40,7 +40,7 @@ export async function listAutomationRuns(
     ...(to === undefined ? [] : [sql<boolean>`created_at < ${to}`]),
   ]
   const { sql: condition, parameters: values } = compile(and(conditions), 4)
-  // With the cursor's run, from whose place the page follows.
+  // With the cursor's run, after which the page begins.
   const numbers = few !== null && own !== null ? [...new Set([...few, own.number])] : few
   const page = await pageOf<AutomationRunRow>(
     db,
@@ -54,7 +54,7 @@ export async function listAutomationRuns(
 /** `row`: with microseconds; null: no run of the list has the id. */
 type ListCursor = { id: string; row: { created_at: string; id: string; number: number } | null }
 
-/** A run of another automation is no cursor of this list: an id that no run has takes its place. */
+/** A run of another automation is no cursor of this list: an id that no run has replaces it. */
 async function cursorOf(db: Db, environment: Environment, automation: string, after: string | undefined): Promise<ListCursor | undefined> {
   const { rows } = await db.query<{ created_at: string | null; number: number }>(
     `select r.created_at::text, r.number from automations a

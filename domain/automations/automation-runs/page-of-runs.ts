@@ -2,9 +2,9 @@ import type { Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { UNFINISHED_RUN } from './run.ts'
 
-// What concerns all unfinished runs of an automation is done in bounded steps: millions of them may wait. The runs are found by their
-// automation, in the order of the list. Found by the jobs of the environment or of all environments, an automation with three runs would cost
-// as much as the largest one.
+// Changes of all unfinished runs of an automation are made in bounded steps: millions of them may wait. The runs are found by their
+// automation, in the order of the list. Found by the jobs of the environment or of all environments, an automation with three runs would
+// cost as much as the largest one.
 
 /** Runs that one transaction reads and changes, in about a second. */
 const AT_ONCE = 10_000
@@ -22,7 +22,7 @@ const PAGE = `
     and (created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::text, ''))
   order by created_at desc, id desc limit ${AT_ONCE}`
 
-/** Where a job of bounded steps is: its row keeps the cursor and goes with the last page. Gives whether a page is left. */
+/** Moves the cursor in the row of a job of bounded steps; the row is deleted with the last page. Returns whether a page is left. */
 export async function moveCursor(
   tx: Tx,
   table: 'automation_cancellations' | 'automation_releases',

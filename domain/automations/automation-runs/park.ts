@@ -6,7 +6,7 @@ import { AUTOMATION_RUN_DUE } from '../../durable/jobs/wake-runs.ts'
 import { IS_CANCELLED } from '../../integrations/deliveries/waiting-runs.ts'
 import type { AutomationRun } from './load.ts'
 
-export type Standing = Pick<AutomationRun, 'automation_status' | 'is_cancelled'>
+export type CurrentStatus = Pick<AutomationRun, 'automation_status' | 'is_cancelled'>
 
 /** A parked run is due again after that time, if it was not released; a shorter time would stop an advancing sandbox clock for nothing. */
 const PARKED_DAYS = 30
@@ -37,8 +37,8 @@ export const parkRun = (pool: Pool, run: AutomationRun): Promise<boolean> =>
   })
 
 /** The present status of the run's automation, and whether the run was cancelled with it. */
-export async function standingOf(pool: Pool, { number, environment, automation_id }: AutomationRun): Promise<Standing> {
-  const { rows } = await pool.query<Standing>({
+export async function readCurrentStatus(pool: Pool, { number, environment, automation_id }: AutomationRun): Promise<CurrentStatus> {
+  const { rows } = await pool.query<CurrentStatus>({
     name: 'standing-of-automation',
     text: `select a.status as automation_status, ${IS_CANCELLED('k.number')} as is_cancelled
            from (select $3::bigint as number) k left join automations a on a.environment = $1 and a.id = $2`,

@@ -103,7 +103,7 @@ function sentOf(columns: Record<string, string>): string {
   )`
 }
 
-/** The part of it whose fence is still this worker's, with the time. */
+/** The records whose fence is still this worker's, with the time. */
 const OWNED = 'owned as materialized (select s.*, l.t from sent s join locked l on l.id = s.number and l.fence = s.fence)'
 
 // Statements for many runs are planned with hash joins (`connect`): each table is read by an array of ids, and the results are joined in one
@@ -123,7 +123,7 @@ const DELETED = lockedAt(`jobs as (
     ${deleteClaimedJobs(AUTOMATION_RUN_DUE, IDS, 'unnest($1::bigint[], $2::int[]) claimed(id, fence)')}
   )`)
 
-/** A step that was not recorded before is only inserted: to look first whether it exists would cost as much again. */
+/** A step that was not recorded before is only inserted: a check whether it exists would cost as much again. */
 function writeSteps(isAgain: boolean, dueAt = 'k.due_at'): string {
   const finished = `case when k.status in ('succeeded', 'failed', 'skipped') then k.t end`
   const inserted = `inserted_steps as (
@@ -159,7 +159,7 @@ const ENDED = 'status = k.run_status, reason = k.run_reason, current_step = null
 const end = (isAgain: boolean) =>
   `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(isAgain)}, ${updateRuns(ENDED)} ${RECORDED}`
 
-/** The same where one of the runs has failed. */
+/** The same if one of the runs has failed. */
 const RETURNED = 'returning r.environment, r.automation_id, r.status, r.created_at, r.id, r.number'
 const endFailed = (isAgain: boolean) =>
   `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(isAgain)}, ${updateRuns(ENDED, RETURNED)},

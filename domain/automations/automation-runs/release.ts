@@ -9,7 +9,7 @@ import { moveCursor, NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.t
 /** Kind of the job that releases the other parked runs of an automation; its id is the release's number. */
 export const RUN_RELEASE_DUE = 'automation-release'
 
-// A run that was parked is due earlier than its job. A job that is due already keeps its place.
+// A run that was parked is due earlier than its job. A job that is due already keeps its position.
 const RELEASE = `
   with parked as materialized (
     select d.id, r.due_at from environment_now($2) now, unnest($1::bigint[]) k(number)
@@ -21,7 +21,7 @@ const RELEASE = `
   )
   ${rescheduleJobs({ kind: AUTOMATION_RUN_DUE, dueAt: 'p.due_at', from: 'parked p join locked using (id)', where: 'd.id = p.id' })}`
 
-/** Makes the parked runs of the next page due at their own times; gives where the next page begins. */
+/** Makes the parked runs of the next page due at their own times; returns the beginning of the next page. */
 async function releasePage(tx: Tx, environment: Environment, automation: string, cursor: RunCursor): Promise<RunCursor | null> {
   const { open, next } = await pageOfRuns(tx, environment, automation, cursor)
   if (open.length === 0) return next

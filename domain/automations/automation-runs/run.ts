@@ -32,7 +32,7 @@ export const noteUnsuccessful = (ended: string): string => `
   insert into unsuccessful_runs (environment, automation_id, status, created_at, id, number)
   select environment, automation_id, status, created_at, id, number from ${ended} where status in ('failed', 'cancelled')`
 
-/** In SQL: forgets the runs of `gone`, which are deleted. */
+/** In SQL: deletes the notes of the runs of `gone`, which are deleted. */
 export const forgetUnsuccessful = (gone: string): string => `
   delete from unsuccessful_runs u using ${gone} g where u.environment = g.environment and u.automation_id = g.automation_id and u.status = g.status
     and u.created_at = g.created_at and u.id = g.id`
@@ -64,7 +64,7 @@ export async function lockAutomationRun(tx: Tx, environment: Environment, id: st
 
 /**
  * In SQL: the automations (`automation_id`) of an environment that have runs, deleted automations too, by one index probe each. Runs are
- * indexed by automation and creation: a question about an environment's runs by their creation is asked for each automation.
+ * indexed by automation and creation: a query for an environment's runs by their creation is made for each automation.
  */
 export const automationsWithRuns = (environment: string): string => `
   with recursive found(automation_id) as (

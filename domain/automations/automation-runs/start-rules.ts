@@ -14,7 +14,7 @@ export type SkipReason = (typeof SKIP_REASONS)[number]
 /** Whether a run of this automation and user is unfinished, and how many have started in the window that ends with the event. */
 export type History = { isRunning: boolean; started: number }
 
-/** `history` costs a query: it is asked for only when the other rules allow the run. */
+/** `history` costs a query: it is called only when the other rules allow the run. */
 export type StartFacts = { user: string | null; platform: string | null; isPaused: boolean; isMember: boolean; history: () => History }
 
 type Rules = Pick<AutomationData, 'platform' | 'segments' | 'reentry' | 'frequency'>

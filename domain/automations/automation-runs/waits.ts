@@ -9,7 +9,7 @@ const nameOf = (event: string): string => CATALOGUE.find(({ uid }) => uid === ev
 const namesOf = ({ events }: Wait): string[] => [...new Set(events.map(nameOf))]
 
 type Found = { id: string; name: string; log_offset: number }
-/** How a wait ended; null: it goes on. */
+/** How a wait ended; null: it has not ended. */
 export type Awaited = { outcome: 'event'; event_id: string; event_name: string } | { outcome: 'timeout'; event_id: null } | null
 /** `events`: the types of which any one ends the wait. */
 export type Wait = { events: readonly string[]; deadline: string }

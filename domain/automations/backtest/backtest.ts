@@ -28,8 +28,9 @@ const hasEndedBefore = ({ after, since, isOver }: SimulatedPosition, { log_offse
   isOver && log_offset > after && (since === null || logMicros(received_at) >= Date.parse(since) * 1000)
 
 /**
- * What would have happened in the window had the automation been active: the rules of starting, and each run simulated on the log. `db` must
- * be a transaction with one snapshot. The memory that it needs grows with the users, not with the events. Throws `upstream_timeout`.
+ * The runs that the automation would have started in the window had it been active: the rules of starting, and each run simulated on the
+ * log. `db` must be a transaction with one snapshot. The memory that it needs grows with the users, not with the events. Throws
+ * `upstream_timeout`.
  */
 export async function backtest(
   db: Tx,
@@ -86,7 +87,7 @@ export async function backtest(
     starts.set(user, some)
   }
 
-  /** Handles events one after the other: the next decision needs to know when the run before it ended. */
+  /** Handles events one after the other: the next decision depends on whether the run before it had ended. */
   function* track(events: readonly LogEvent[]): Generator<Question, void, Answer> {
     for (const event of events) {
       const { user_id: user, platform } = event

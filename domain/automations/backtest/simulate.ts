@@ -34,7 +34,7 @@ export async function* pagesOf(
   }
 }
 
-/** What a simulated run must know to go on: whether an event came, or which branch it takes. */
+/** The question of a simulated run that must be answered before it continues: whether an event came, or which branch it takes. */
 export type Question =
   | { is: 'event'; wait: { user: string | null; partition: number; names: string[]; after: number; since: string | null; before: string } }
   | { is: 'branch'; conditions: readonly Condition[]; user: string | null; trigger: TriggerKey; steps: readonly Passed[] }
@@ -44,7 +44,7 @@ export type Answer = { log_offset: number; received_at: string } | boolean | nul
 /** A run's position in its partition: it waits for events after the offset `after` and not received before `since`. `isOver`: it has ended. */
 export type SimulatedPosition = { after: number; since: string | null; isOver: boolean }
 
-/** `now`: what is due later has not happened yet. `reach`: called for each step. */
+/** `now`: later times have not come yet. `reach`: called for each step. */
 export type Simulation = { environment: number; steps: Step[]; now: number; slug: (event: string) => string; reach: (step: string) => void }
 
 const isPast = (time: string, now: number) => Date.parse(time) <= now

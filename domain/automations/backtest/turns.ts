@@ -2,11 +2,14 @@ import { takingTurns } from '../../../store/taking-turns.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { Refusal } from '../../kernel/refusal.ts'
 
-/** A backtest uses a connection of the pool, and a core of Postgres, for up to thirty seconds: the others are for all other requests. */
+/**
+ * The share of backtests: each uses a connection of the pool, and a core of Postgres, for up to thirty seconds. The other connections are
+ * for all other requests.
+ */
 const AT_ONCE = 2
 /** One environment leaves a turn for another one. */
 const SHARE = 1 / 2
-/** After that no caller waits for the answer any more. */
+/** After this time no caller waits for the answer any more. */
 const LONGEST_WAIT_MS = 60_000
 
 export type BacktestTurns = <T>(environment: Environment, play: () => Promise<T>) => Promise<T>

@@ -2,14 +2,14 @@ import type { Db } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import type { Product } from '../products/product.ts'
 
-/** Of each kind at most so many are read; a project has some dozens. */
+/** The most rows of each kind that are read; a project has some dozens. */
 const MOST = 1000
 
-export type SoldProduct = Pick<Product, 'id' | 'type' | 'duration' | 'apple_product_id' | 'google_product_id' | 'google_base_plan_id'>
-export type SoldOffering = { id: string; tag: number | null; product_ids: string[] }
+export type CatalogueProduct = Pick<Product, 'id' | 'type' | 'duration' | 'apple_product_id' | 'google_product_id' | 'google_base_plan_id'>
+export type CatalogueOffering = { id: string; tag: number | null; product_ids: string[] }
 
-/** What a project sells. `entitlements`: their ids, by product. */
-export type Catalogue = { products: SoldProduct[]; offerings: SoldOffering[]; entitlements: Record<string, string[]> }
+/** The products and offerings of a project. `entitlements`: their ids, by product. */
+export type Catalogue = { products: CatalogueProduct[]; offerings: CatalogueOffering[]; entitlements: Record<string, string[]> }
 
 const CATALOGUE = `
   select

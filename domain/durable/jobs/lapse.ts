@@ -1,17 +1,17 @@
 import type { Db, Tx } from '../../../store/connect.ts'
 import type { ClaimedJob } from './job.ts'
 
-// A claim lapses when its lease runs out and its worker has recorded nothing: the worker was killed or frozen, and the effect of the job may
-// have happened. The next claim of the job says so. A job that was claimed and never begun lapses, too, but its worker is alive or nobody has taken
-// its batch: then a row of `batches` names its fence, and the sweep does not count the lapse. Of a worker that was killed nobody knows which of
-// its jobs were begun.
+// A claim lapses when its lease runs out and its worker has recorded nothing: the worker was killed or frozen, and the effect of the job
+// may have happened. The next claim of the job has `hasLapsed`. A job that was claimed and never begun lapses, too, although its worker is
+// alive or no worker has taken its batch: then a row of `batches` has its fence, and the sweep does not count the lapse. Of a killed worker
+// it is unknown which of its jobs were begun.
 
 /** The error text of an attempt whose end no worker has recorded. */
 export const UNRECORDED = 'the worker ended before the answer was recorded: the request may have been sent'
 
 /**
- * When the lapsed claim before this one began, on the environment's clock; null: there is none, or another worker has the job. It is reported once:
- * whoever calls this records it in the same transaction.
+ * When the lapsed claim before this one began, on the environment's clock; null: there is none, or another worker has the job. It is
+ * reported once: the caller records it in the same transaction.
  */
 export async function takeLapse(tx: Tx, { kind, id, fence }: Pick<ClaimedJob, 'kind' | 'id' | 'fence'>): Promise<string | null> {
   const { rows } = await tx.query<{ at: string }>({

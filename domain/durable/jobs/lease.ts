@@ -14,7 +14,7 @@ const leasedOf = (lock = '') => `cross join lateral (
 /** By `kind:id`. `busy`: still held, but another transaction has locked the row. A job in neither set was lost, released or suspended. */
 export type Renewed = { renewed: Set<string>; busy: Set<string> }
 
-// A suspended job keeps its last fence. Only live leases are renewed, or a late heartbeat would lease a job again that nobody executes.
+// A suspended job keeps its last fence. Only live leases are renewed, or a late heartbeat would lease a job again that no worker executes.
 // Locked rows are skipped, for two reasons: one job whose record takes long would let the leases of all other jobs expire; and locks taken
 // in another order than that of the claims would deadlock with the transactions that record.
 const RENEW = `

@@ -1,7 +1,7 @@
 import { FIRST_FENCE } from './claim-on-insert.ts'
 
 // SQL that writes and locks rows of the table of due jobs, for statements that change something else at the same time. No other folder
-// writes this table or asks for a fence.
+// writes this table or checks a fence.
 
 /** Postgres channel on which a job that is due at once is announced to the workers. A lost notice costs a second, never work. */
 export const JOB_CHANNEL = 'due'
@@ -25,7 +25,7 @@ const IF_EXISTS = {
   advance: 'do update set due_at = excluded.due_at where due.due_at > excluded.due_at',
 }
 
-/** SQL expressions over the rows of `from`, which may go on with `where` and `order by`. */
+/** SQL expressions over the rows of `from`, which may include `where` and `order by`. */
 export type NewJobs = {
   kind: string
   id: string
@@ -73,8 +73,8 @@ export const lockJob = (kind: string, id: string, strength: Strength = 'no key u
   `select id, fence, environment from due where kind = '${kind}' and id = ${id} for ${strength}`
 
 /**
- * Locks the jobs of an array of ids in the order of their ids, as every statement locks them. `is_free`: nobody has claimed the job. One probe of the index for each: up to Postgres 16
- * a plan takes the index for the order alone and reads every job of the kind.
+ * Locks the jobs of an array of ids in the order of their ids, as every statement locks them. `is_free`: no worker has claimed the job. One
+ * probe of the index for each: up to Postgres 16 a plan takes the index for the order alone and reads every job of the kind.
  */
 export const lockJobs = (kind: string, ids: string, strength: Strength = 'no key update'): string =>
   `select l.id, l.fence, l.environment, l.is_free from (select distinct id from unnest(${ids}) w(id) order by id) w cross join lateral (
@@ -89,7 +89,7 @@ export const idIn = (ids: string): string => `any (array(select unnest(${ids})))
 /** Ends jobs: they can no longer be claimed, and a worker that has claimed one can record nothing. */
 export const deleteJobs = (kind: string, ids: string): string => `delete from due where kind = '${kind}' and id = ${ids}`
 
-/** The jobs of `claimed(id, fence)` end, as far as their fences are still those. Deleting a row locks it and asks for its fence once more. */
+/** The jobs of `claimed(id, fence)` end, as far as their fences are still those. The deletion locks a row and checks its fence once more. */
 export const deleteClaimedJobs = (kind: string, ids: string, claimed: string): string =>
   `delete from due d using ${claimed} where d.kind = '${kind}' and d.id = ${ids} and d.id = claimed.id and d.fence = claimed.fence
    returning d.id, d.fence, d.environment`

@@ -114,7 +114,8 @@ const GROUPS_TO_CLAIM = `groups_with_capacity as materialized (
   select g.no from groups_with_capacity g join small_environments s on s.kind = g.kind and s.environment = g.environment where s.so_far <= s.most
 )`
 
-// The jobs of batches that nobody has taken, and those that the worker which took them has not begun. Read only where a lease has run out.
+// The jobs of batches that no worker has taken, and those that the worker which took them has not begun. Read only where a lease has run
+// out.
 const UNBEGUN = `unbegun as materialized (
   select b.kind, u.id, u.fence from batches b cross join unnest(b.ids, b.fences) u(id, fence)
   where b.until < clock_timestamp() and exists (select from chosen where has_expired)

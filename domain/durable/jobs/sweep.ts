@@ -17,8 +17,8 @@ export type SpareCapacity = { most: number; fullEnvironments: number[]; fullDest
 /** `batchSize`: the most jobs of one batch. `perWorker`: the most jobs in outstanding batches for each live worker of the kind. */
 export type DispatchLimits = { batchSize: number; perWorker: number }
 /**
- * What a sweep may claim instead of dispatching, by kind. `leaseMs`, `batchMs`: the lease of a claimed job and of a batch. A kind without
- * `limits` has batches of the usual size and the whole window.
+ * The jobs that a sweep may claim instead of dispatching them, by kind. `leaseMs`, `batchMs`: the lease of a claimed job and of a batch. A
+ * kind without `limits` has batches of the usual size and the whole window.
  */
 export type SweepOffer = {
   capacity: ReadonlyMap<string, SpareCapacity>

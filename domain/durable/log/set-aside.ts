@@ -65,8 +65,8 @@ export function passingFailures(): IsPassing {
 }
 
 /**
- * Handles the next event of one partition alone. When that fails, the event is set aside with the error and the partition goes on. An error
- * that passes is thrown instead.
+ * Handles the next event of one partition alone. When that fails, the event is set aside with the error and the partition continues. A
+ * transient error is thrown instead.
  */
 export async function consumeOne(
   pool: Pool,

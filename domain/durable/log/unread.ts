@@ -44,9 +44,9 @@ export async function markedLogs(db: Db): Promise<MarkedLog[]> {
   return rows
 }
 
-// One statement, so that no process holds the positions while it does something else. Nobody waits: a position that is locked keeps the
-// mark. A mark whose deletion is lost in a crash costs one look, so the locks do not last until the commit is on disk. When all positions are
-// locked, the array has one element for each partition.
+// One statement, so that no process holds the positions while it does something else. The statement never waits: a position that is locked
+// keeps the mark. A mark whose deletion is lost in a crash costs one check, so the locks do not last until the commit is on disk. When all
+// positions are locked, the array has one element for each partition.
 const UNMARK = `
   with ends as materialized (
     select environment, partition, next_offset from log_positions where environment = any ($1) order by environment, partition

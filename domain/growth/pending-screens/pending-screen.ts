@@ -4,10 +4,10 @@ import type { Environment } from '../../kernel/environment.ts'
 import { notFound } from '../../kernel/refusal.ts'
 
 const LIFETIME_DAYS = 30
-/** How long a screen is kept after it has lapsed, whether or not it was shown. */
+/** How long a screen is kept after it has expired, whether or not it was shown. */
 const KEPT_DAYS = 90
 
-/** A screen that an automation wants shown, as the user's app sees it. Times in Unix seconds. */
+/** A screen that an automation shows to a user. Times in Unix seconds. */
 export type PendingScreen = {
   id: string
   screen_id: string
@@ -21,7 +21,7 @@ export type PendingScreen = {
 
 const seconds = (column: string) => `floor(extract(epoch from ${column}))::bigint`
 
-/** The user's screens, oldest first: those that wait, or also those that were shown or lapsed in the last 90 days. Published ones only. */
+/** The user's screens, oldest first: the waiting ones, or also those that were shown or expired in the last 90 days. Published screens only. */
 export async function listPendingScreens(db: Db, environment: Environment, user: string, isWaiting: boolean): Promise<PendingScreen[]> {
   const { rows } = await db.query<PendingScreen>({
     name: 'list-pending-screens',
@@ -37,7 +37,7 @@ export async function listPendingScreens(db: Db, environment: Environment, user:
   return rows
 }
 
-/** The user's app has shown these screens: what waits of them waits no longer. */
+/** The user's app has shown these screens: they wait no longer. */
 export const markShown = (tx: Tx, environment: Environment, user: string, screens: string[]) =>
   tx.query({
     name: 'mark-screens-shown',
@@ -79,7 +79,7 @@ with expired as materialized (
 )
 select count(*)::int as dropped from dropped`
 
-/** Deletes screens that lapsed 90 days ago by the clock of their environment, whether or not they were shown; at most `batch` at once. */
+/** Deletes screens that expired 90 days ago by the clock of their environment, whether or not they were shown; at most `batch` at once. */
 export async function dropExpiredScreens(db: Db, batch: number, environment: Environment | null): Promise<number> {
   const { rows } = await db.query<{ dropped: number }>(DROP, [batch, environment])
   return rows[0]!.dropped

@@ -31,7 +31,7 @@ type Pin = { key: string; at: number; configuration: ServedConfiguration | null;
 type Assignment = { experiment: string; group: string; pinned: boolean }
 
 export type Candidates = {
-  /** The user's last_seen_at is at least a second old, or nothing has shown the user live yet. */
+  /** The user's last_seen_at is at least a second old, or nothing has shown yet that the user is live. */
   isSeenLate: boolean
   /** The latest activated first. */
   configurations: ActiveConfiguration[]
@@ -85,7 +85,7 @@ select u.last_seen_at <= environment_now($1) - interval '1 second' or u.is_seen_
      where a.environment = $1 and a.user_id = $2 and e.status in ('active', 'paused')) as assignments
 from users u where u.environment = $1 and u.id >= $2 and u.id <= $2 order by u.id limit 1`
 
-/** Reads with one statement all that decides what the user is served for these context keys (null: all), except the user's profile. */
+/** Reads with one statement all data that decides what the user is served for these context keys (null: all), except the user's profile. */
 export async function loadCandidates(db: Db, environment: Environment, user: string, keys: string[] | null): Promise<Candidates> {
   const { rows } = await db.query<Candidates>({ name: 'load-candidates', text: CANDIDATES, values: [environment, user, keys] })
   if (!rows[0]) throw notFound('user')

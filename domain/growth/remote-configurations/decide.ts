@@ -10,7 +10,7 @@ type ExperimentGroup = {
   name: string
   group: { uid: string; name: string | null; type: 'control' | 'treatment'; offering: CandidateGroup['offering'] }
 }
-/** What a user is served for one context key. `isPinned`: somebody attached the user to the experiment. */
+/** The payload that a user is served for one context key. `isPinned`: a request has pinned the user to the experiment. */
 export type Decision = { payload: JsonObject; source: PayloadSource | null; experiment: ExperimentGroup | null; isPinned: boolean }
 type Payload = Pick<Decision, 'payload' | 'source'>
 export type NewAssignment = { experiment: string; group: string }

@@ -7,7 +7,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
 import { scheduleProbeSql } from './probe.ts'
 
-/** What a webhook step sends: its run, and the event that started the run. */
+/** The content of a webhook step: its run, and the event that started the run. */
 type AutomationDelivery = {
   integrationId: string
   run: {

@@ -2,10 +2,10 @@ import type { Db } from '../../../store/connect.ts'
 import { OPEN_DELIVERY } from './delivery.ts'
 import { PROBE_DUE } from './probe.ts'
 
-/** Of one integration. To count more would take time just when much is held. */
+/** The most deliveries of one integration that are counted. To count more would take time when there are many. */
 const MOST_COUNTED = 10_000
 
-/** After that an operator should look: a receiver that is down for longer is no restart. */
+/** After this time an operator should act: a receiver that is down for longer is not just restarting. */
 export const HELD_SECONDS = 900
 
 /** In SQL: the open deliveries of integration `i`, counted up to 10,000, and when the first of them was created. */
@@ -14,10 +14,10 @@ const OPEN_OF_INTEGRATION = `
     select 1 from deliveries where integration = i.number and status in ${OPEN_DELIVERY} limit ${MOST_COUNTED}) o) as open,
   (select created_at from deliveries where integration = i.number and status in ${OPEN_DELIVERY} order by number limit 1) as first_at`
 
-/** What waits for one integration. `held`: up to 10,000; `lag_seconds`: the age of its first open delivery. */
+/** The held deliveries of one integration. `held`: up to 10,000; `lag_seconds`: the age of its first open delivery. */
 export type WaitingDeliveries = { held: number; held_since: string | null; lag_seconds: number; next_probe_at: string | null }
 
-/** What waits for each of the integrations. */
+/** The held deliveries of each of the integrations. */
 export async function withWaiting<Row extends { number: number }>(
   db: Db,
   integrations: readonly Row[],
@@ -38,7 +38,7 @@ export async function withWaiting<Row extends { number: number }>(
 /** Deliveries that wait because their integration is in error, over all projects; and for how long the first of them is held already. */
 export type HeldFigures = { held: number; seconds: number }
 
-/** Without paused integrations, because somebody has decided that these wait, and without sandboxes, whose receivers come and go. */
+/** Without paused integrations, because their users have decided that the deliveries wait, and without sandboxes, whose receivers are often down. */
 export async function readHeldFigures(db: Db): Promise<HeldFigures> {
   const { rows } = await db.query<HeldFigures>({
     name: 'count-held',

@@ -68,7 +68,7 @@ export type OccurrenceRow = {
   Text
 >
 
-/** What the environment and the integration say about every event. */
+/** The fields of every event that come from the environment and the integration. */
 type OccurrenceContext = {
   environment: OutgoingEvent['environment']
   event_mapping: Record<string, string>

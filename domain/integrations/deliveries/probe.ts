@@ -31,8 +31,9 @@ export const scheduleProbe = (db: Db, environment: Environment, integrations: nu
 
 export const endProbes = (db: Db, integration: number): Promise<unknown> => deleteJob(db, PROBE_DUE, integration)
 
-// The held jobs of an integration, the newest first. Of an ordering key only the first delivery has a job, so each is of another user, and what waits
-// behind it is not read. First what came after the newest probe, then what is older than the last one, then from the newest again.
+// The held jobs of an integration, the newest first. Only the first delivery of an ordering key has a job, so each job is of another user,
+// and the deliveries that wait for it are not read. First the jobs that came after the newest probe, then those that are older than the
+// last one, then from the newest again.
 const heldSql = (condition: string) => `
   select h.id from (values (0), (1)) p(priority) cross join lateral (
     select id, due_at from due
@@ -51,7 +52,7 @@ const NEXT_HELD = `
 
 type Probed = { environment: Environment; failed_probe: number | null; newest_probe: number | null }
 
-/** The delivery to probe: one success clears, so each probe asks about another user, and a new event is not behind those that were refused. */
+/** The delivery to probe. One success ends the error, so each probe uses another user, and a new event does not wait for those that were refused. */
 async function deliveryToProbe(tx: Tx, integration: number, { environment, ...last }: Probed): Promise<number | null> {
   const { rows } = await tx.query<{ id: number | null }>({
     name: 'next-held-delivery',

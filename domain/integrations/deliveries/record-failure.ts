@@ -12,12 +12,12 @@ import { lockWaitingRuns } from './waiting-runs.ts'
 /** After so many failed attempts in a row, or events refused of so many users in a row, the integration is in error. */
 const FAILURES_TO_ERROR = 10
 
-/** Besides 5xx and redirects, the statuses that speak of the receiver or its address, and not of the event. */
+/** Besides 5xx and redirects, the statuses that are about the receiver or its address, and not about the event. */
 const OF_RECEIVER = new Set([401, 403, 404, 408, 410, 429])
 
 /**
- * What a failed attempt speaks of. The receiver: no answer, or one that every event would get. The event: a refusal that other events need not
- * meet. Nothing: the event could not be sent at all.
+ * The cause of a failed attempt. The receiver: no answer, or an answer that every event would get. The event: a refusal that other events
+ * need not get. Nothing: the event could not be sent at all.
  */
 function subjectOf({ attempt: { http_status: status }, outcome }: FailedAttempt): 'receiver' | 'event' | 'nothing' {
   if (outcome === 'gone') return 'receiver'
@@ -31,7 +31,7 @@ type FailedAttempt = {
   delivery: OpenDelivery
   attempt: Omit<DeliveryAttempt, 'number'>
   outcome: 'retry' | 'reject' | 'gone'
-  /** Seconds until the next attempt, after so many attempts of this round; null: that was the last attempt. */
+  /** Seconds until the next attempt, by the number of attempts of this round; null: that was the last attempt. */
   waitAfter(attempts: number): number | null
   /** An earlier try to record this attempt may have been committed. */
   isRepeat?: boolean

@@ -14,9 +14,9 @@ import { lockRunsOf } from './waiting-runs.ts'
 
 export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<DeliveryAttempt, 'number'> }
 
-// A success waits for the integration's row only when it has something to clear: a row that every success writes, or waits for, would be the
-// narrowest bottleneck of all. The time of the last delivery is written once a second, unless another transaction has the row. An integration
-// in error that is probed becomes active with its first success.
+// A success waits for the integration's row only when it has something to reset: a row that every success writes, or waits for, would be
+// the narrowest bottleneck of all. The time of the last delivery is written once a second, unless another transaction has the row. An
+// integration in error that is probed becomes active with its first success.
 const IS_UNCLEARED = '(i.failures_in_row > 0 or i.delivery_error_count > 0 or i.active = 2 and i.is_probed)'
 const IS_OLD = "(i.last_delivery_at is null or i.last_delivery_at < date_trunc('second', g.now))"
 const lockedWhere = (where: string, lock: string) =>
@@ -45,7 +45,7 @@ const END_DELIVERIES = `
         from unnest($1::bigint[], $2::jsonb[], $3::int[]) w(number, attempts, environment)) w
   where v.number = any ($1::bigint[]) and v.number = w.number`
 
-/** Ends those of the runs that have nothing left to do but to read these ends; gives their numbers. Nobody else can claim the runs meanwhile. */
+/** Ends the runs that have nothing left to do but to read these results; returns their numbers. No other worker can claim the runs meanwhile. */
 export type EndRuns = (tx: Tx, delivered: readonly Delivered[]) => Promise<ReadonlySet<number>>
 
 /**

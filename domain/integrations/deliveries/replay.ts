@@ -51,7 +51,7 @@ async function findEnded(tx: Tx, environment: Environment, integration: number, 
 
 // At most 30 days back, and no further than the integration's first activation: the log has earlier events, but the integration never took
 // them. Within a partition the times of receipt never decrease, so the window is a range of offsets. It ends before the consumer's offset:
-// what the consumer has not read is not missing, and sent now it would overtake earlier events of the same user.
+// events that the consumer has not read are not missing, and if they were sent now they would overtake earlier events of the same user.
 const MISSING = `declare missing no scroll cursor for
   select e.* from generate_series(0, 63) p(partition)
   cross join lateral (select next_offset from log_consumers

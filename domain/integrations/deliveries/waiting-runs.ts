@@ -16,9 +16,9 @@ const RUNS = `unnest($1::int[], $2::text[]) w(environment, id)
     select environment, number from automation_runs where environment = w.environment and id >= w.id and id <= w.id order by id limit 1) r`
 
 /**
- * Locks the jobs of the runs that may wait for these deliveries; gives them. Everybody locks a run's job before the jobs and rows of its
- * deliveries: an end of the run or its erasure, which end its deliveries, the run when it looks at its delivery, and the end of a delivery,
- * which wakes the run.
+ * Locks the jobs of the runs that may wait for these deliveries; returns them. Every transaction locks a run's job before the jobs and rows
+ * of its deliveries: the end of a run or its erasure, which end its deliveries, the run when it checks its delivery, and the end of a
+ * delivery, which wakes the run.
  */
 export async function lockWaitingRuns(tx: Tx, deliveries: readonly EndingDelivery[]): Promise<LockedRun[]> {
   const waiting = ofRuns(deliveries)
@@ -43,7 +43,7 @@ export async function lockRunsOf(tx: Tx, deliveries: readonly { run: number | nu
   return rows
 }
 
-/** Those of the locked runs that wait for these deliveries, which have ended: others may have moved on, and a wake would cut their pause short. */
+/** The locked runs that wait for these deliveries, which have ended: other runs may have continued, and a wake-up would shorten their pause. */
 export async function runsOfEnded(tx: Tx, locked: readonly LockedRun[], ended: readonly EndingDelivery[]): Promise<LockedRun[]> {
   const { rows } = await tx.query<{ number: number }>({
     name: 'runs-of-ended',

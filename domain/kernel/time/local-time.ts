@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE
 const BEFORE = 15 * HOUR
 const AFTER = 13 * HOUR
 
-/** What is wrong with a text that is no zone. */
+/** The error message for a text that is no zone. */
 export const NO_ZONE = 'must be a name of the IANA time zone database such as Europe/Berlin'
 
 /** Whether the tz database has the name. Luxon also accepts fixed offsets (`+01:00`) as zones, but an offset has no daylight saving. */

@@ -30,12 +30,12 @@ export type ChannelInput = { title: string; type: ChannelType; kinds: AlertKind[
 /** Tries channels. Never use it inside a transaction. Ends within 10 s, and does not throw for a failure of the receiver. */
 export type ChannelProbe = (channel: OpenChannel, message: AlertMessage) => Promise<ProbeResult>
 
-/** What names the channel, seals its secrets, and decides which addresses it may have. */
+/** The parts that name the channel, seal its secrets, and decide which addresses it may have. */
 type Sealing = { secrets: Secrets; environment: Environment; id: string; allowPrivate: boolean }
 
 const isGiven = (value: unknown) => value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 
-/** `old`: the secrets that stay where the input leaves them out. */
+/** `old`: the present secrets; they stay where the input leaves them out. */
 function assertValid({ type, settings }: ChannelInput, old: Record<string, string>, allowPrivate: boolean): void {
   const faults: Detail[] = validateSettings(SETTINGS[type], settings, allowPrivate)
   for (const { name, kind, required, secret } of settingsOfChannel(type))
@@ -75,8 +75,9 @@ export const newChannelValues = (sealing: Sealing, input: ChannelInput) => value
 const originOf = ({ url }: Record<string, unknown>) => (typeof url === 'string' ? new URL(url).origin : null)
 
 /**
- * The change that replaces everything but the secrets that the input leaves out; null: nothing changes. Another origin needs the signing secret
- * again, as with integrations: whoever may change an address but never saw the secret must get no signature.
+ * The change that replaces everything but the secrets that the input leaves out; null: nothing changes. Another origin needs the signing
+ * secret again, as with integrations: a caller who may change an address but never saw the secret must not get requests that are signed
+ * with it.
  */
 export function changeChannel(sealing: Sealing, old: ChannelRow, input: ChannelInput) {
   if (input.type !== old.type) throw invalidField('type', `must stay ${old.type}: create another channel`)

@@ -10,7 +10,7 @@ import type { AlertKind } from './kinds.ts'
 
 export type ChannelType = 'email' | 'slack' | 'webhook'
 
-/** As stored: `secrets` sealed. */
+/** The stored form: `secrets` are sealed. */
 export type ChannelRow = {
   id: string
   title: string
@@ -68,7 +68,7 @@ const LISTED = { table: 'notification_channels', columns: CHANNEL_COLUMNS, order
 export const listChannels = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<ChannelRow>> =>
   pageOf(db, LISTED, environment, { limit, after })
 
-/** What a request says of a channel, with its secrets sealed. */
+/** The fields of a channel in a request, with its secrets sealed. */
 export type ChannelValues = Pick<ChannelRow, 'title' | 'type' | 'kinds' | 'settings' | 'secrets'>
 
 export const newChannelId = (): string => orderedId('nch')

@@ -4,7 +4,7 @@ import { HELD_SECONDS } from '../../integrations/deliveries/held.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import type { AlertKind } from './kinds.ts'
 
-/** Something that is wrong now. `last_at`: with microseconds; it rises when the same happens again. */
+/** A condition that raises an alert now. `last_at`: with microseconds; it increases when the condition occurs again. */
 export type AlertCondition = {
   environment: Environment
   kind: AlertKind
@@ -16,15 +16,15 @@ export type AlertCondition = {
   detail: string | null
 }
 
-/** Of one holder. To count more would take time just when much is wrong. */
+/** The most conditions of one holder that are counted. To count more would take time when the service is in trouble. */
 const MOST_COUNTED = 10_000
 /** The newest runs of a report among which its last ended one is looked for. Others are tests and skipped slots. */
 const RUNS_READ = 50
 
-/** What happened once counts for a day: nobody has to confirm it. */
+/** A single event counts for a day: no operator has to confirm it. */
 const DAY = `interval '24 hours'`
 
-// Each gives environment, kind, holder, about, title, count, last_at, detail. `e`: the environments that are looked at.
+// Each statement returns environment, kind, holder, about, title, count, last_at, detail. `e`: the environments to check.
 
 const INTEGRATIONS_IN_ERROR = `
   select e.id, 'integration_error', i.id, '', i.title, 1, coalesce(i.held_since, i.updated_at), i.last_error_message
@@ -102,7 +102,7 @@ with e as materialized (select id, project, kind, clock_timestamp() + clock_offs
 found (environment, kind, holder, about, title, count, last_at, detail) as (${ALL.join('\n  union all\n')})
 select environment, kind, holder, about, title, count, last_at::text as last_at, left(detail, 1000) as detail from found`
 
-/** What is wrong in these environments. */
+/** The conditions that raise alerts in these environments. */
 export async function readConditions(db: Db, environments: readonly Environment[]): Promise<AlertCondition[]> {
   return (await db.query<AlertCondition>({ name: 'alert-conditions', text: CONDITIONS, values: [environments] })).rows
 }

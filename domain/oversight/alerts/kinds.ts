@@ -1,4 +1,4 @@
-/** What can be wrong. docs/alerts.md says of each kind when it begins and ends. */
+/** The kinds of alerts. docs/alerts.md documents when an alert of each kind begins and ends. */
 const ALERT_KINDS = [
   'integration_error',
   'integration_held',
@@ -14,7 +14,7 @@ export type AlertKind = (typeof ALERT_KINDS)[number]
 
 export type AlertHolder = 'integration' | 'report' | 'environment' | 'store' | 'consumer'
 
-/** What an alert of the kind is about. */
+/** The object that an alert of the kind is about. */
 const HOLDERS: Record<AlertKind, AlertHolder> = {
   integration_error: 'integration',
   integration_held: 'integration',
@@ -34,7 +34,7 @@ const STORE_ALERTS: Record<string, string> = {
   unacknowledged: 'has purchases that are not acknowledged a day after they got their owner',
 }
 
-/** What the words of an alert are made of. */
+/** The data from which the texts of an alert are made. */
 export type AlertSubject = { kind: AlertKind; holder: string; about: string; title: string | null; count: number }
 
 export type AlertOccurrence = AlertSubject & {

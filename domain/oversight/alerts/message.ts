@@ -3,12 +3,12 @@ import type { Environment, EnvironmentKind } from '../../kernel/environment.ts'
 import { CHANNEL_COLUMNS, type ChannelRow } from './channel.ts'
 import type { AlertOccurrence, AlertSubject } from './kinds.ts'
 
-/** Tells one channel of one alert; the subject of a run is the number of the message. */
+/** The workflow that sends one alert to one channel; the subject of a run is the number of the message. */
 export const ALERT_WORKFLOW = { workflow: 'alert-message', version: 1 } as const
 
 export type AlertPhase = 'began' | 'continues' | 'ended'
 
-/** A message to a channel. `test`: nothing is wrong, somebody tries the channel. */
+/** A message to a channel. `test`: there is no alert, a user tests the channel. */
 export type AlertMessage = {
   /** The same at every attempt. */
   id: string

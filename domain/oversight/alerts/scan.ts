@@ -10,12 +10,13 @@ import { ALERT_WORKFLOW } from './message.ts'
 /** Environments of one transaction. */
 const BATCH = 500
 
-/** Of one kind and holder, a channel gets a message no more often. The message about the end follows at once. */
+/** For one kind and holder, a channel gets at most one message in this time. The message about the end of an alert follows at once. */
 const QUIET = `interval '1 hour'`
 
 const SAME = 'a.environment = f.environment and a.kind = f.kind and a.holder = f.holder and a.about = f.about'
 
-// One statement: an alert ends, changes or begins by the same look at what is wrong. The unique index of open alerts keeps a second one out.
+// One statement ends, changes or begins alerts from one read of the conditions. The unique index of open alerts prevents a second open
+// alert.
 const APPLY = `
 with found as materialized (
   select * from jsonb_to_recordset($2::jsonb) f(id text, environment int, kind text, holder text, about text, title text, count int,
@@ -76,8 +77,8 @@ async function applyConditions(tx: Tx, environments: Environment[], found: Alert
 }
 
 /**
- * Compares what is wrong with the open alerts: begins and ends alerts, and creates a message with its run for each channel that wants it, all in
- * one transaction for each few hundred environments. Of two scans at the same time one does nothing: it would apply an older look.
+ * Compares the present conditions with the open alerts: begins and ends alerts, and creates a message with its run for each channel that
+ * wants it, in one transaction for each few hundred environments. Of two concurrent scans one does nothing: it would apply an older read.
  */
 export async function scanAlerts(pool: Pool): Promise<void> {
   for (let last = 0; ; ) {

@@ -57,7 +57,7 @@ const REPLACE_IN_CONDITIONS = [
    where environment = $1 and resource in ('segment', 'remote_configuration', 'experiment', 'automation', 'lineage') and (${names('before')} or ${names('after')})`,
 ]
 
-/** The notifications of stores about the user's lineages. */
+/** Deletes the notifications of stores about the user's lineages. */
 async function eraseNotifications(tx: Tx, environment: Environment, user: string): Promise<void> {
   const { rows } = await tx.query<{ platform: Store; name: string }>(
     `select platform, lineage as name from lineages where environment = $1 and user_id = $2
@@ -89,7 +89,7 @@ export async function eraseCustomer(tx: Tx, environment: Environment, user: stri
   const { no } = locked.rows[0]!
   // Before the user's events are deleted: they tell which files have rows of the user.
   await eraseFromExports(tx, environment, user, pseudonym)
-  // For the same reason: the events name the user's devices.
+  // Before the events are deleted, too: the events name the user's devices.
   await eraseFromViews(tx, environment, user, secrets)
   await releaseLineages(tx, environment, user)
   for (const statement of ERASE) await tx.query(statement, [environment, user])

@@ -2,7 +2,7 @@ import type { Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import type { Pseudonyms } from '../../projects/secrets.ts'
 
-/** A device that another user has, too, goes on naming that user. */
+/** A device that another user has, too, keeps its id: it still identifies that user. */
 const DEVICES_OF_USER = `
 select d.id from (
   select device_id as id from users where environment = $1 and id = $2
@@ -12,7 +12,7 @@ where d.id is not null and not exists (select from users o where o.environment =
 const withPseudonym = (column: string) => `replace(${column}::text, $2, $3)`
 const names = (column: string) => `strpos(${column}::text, $2) > 0`
 
-/** The id of a user ($2) becomes the pseudonym ($3) wherever it stands: ids of users are distinct enough to be found within a text. */
+/** Replaces the id of a user ($2) by the pseudonym ($3) everywhere: ids of users are long enough to be found within a text. */
 const REPLACE_USER = [
   `update analytics_views set name = ${withPseudonym('name')}, query = ${withPseudonym('query')}::jsonb
    where environment = $1 and (${names('name')} or ${names('query')})`,
@@ -31,7 +31,10 @@ const withoutDevices = (json: string, path: string) => `case when ${hasDevice(js
 const OF_VIEW = '{filter[device_id][]}'
 const OF_ANSWER = '{query,filter[device_id][]}'
 
-/** Ids of devices ($2) become their pseudonyms ($3). A device may have any id, such as the code of a chart: only filters by devices change. */
+/**
+ * Replaces ids of devices ($2) by their pseudonyms ($3). A device may have any id, such as the code of a chart, so only filters by devices
+ * change.
+ */
 const REPLACE_DEVICES = [
   `update analytics_views set query = ${withoutDevices('query', OF_VIEW)} where environment = $1 and ${hasDevice('query', OF_VIEW)}`,
   `update audit_log set before = ${withoutDevices('before', OF_ANSWER)}, after = ${withoutDevices('after', OF_ANSWER)}

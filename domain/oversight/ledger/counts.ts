@@ -17,7 +17,7 @@ export type OverdueJobs = { kind: LedgerKind; count: number; at: string; id: str
 export type HeldDeliveries = { count: number; at: string | null }
 /** The schedule of an active report, and the first of its slots that no worker has taken. */
 export type UntakenSlots = Schedule & { next_slot: string }
-/** `from`, `to`: the edges that were asked for, moved out of compacted time. */
+/** `from`, `to`: the requested edges, moved outward to the edges of compacted time. */
 export type LedgerCounts = {
   groups: LedgerGroup[]
   overdue: OverdueJobs[]

@@ -39,12 +39,12 @@ type AdvanceOptions = {
 
 /** Real time for one advance. The next advance continues with what is left. */
 const LIMIT_MS = 60_000
-/** Pauses between two checks of the job that a worker executes: most jobs take some milliseconds. */
+/** The pauses between two checks of the job that a worker executes: most jobs take some milliseconds. */
 const POLLS_MS = [2, 2, 4, 8]
 const POLL_MS = 20
-/** A turn is given again so often: its time is limited. */
+/** Interval at which a turn is given again: its time is limited. */
 const REPEAT_MS = 1_000
-/** Marked users that are folded before the transaction of the advance is heard of again. */
+/** Marked users to fold before the next sign of life of the advance's transaction. */
 const MARKS_AT_ONCE = 2_000
 const TIMER_KINDS = TIMERS.map(({ kind }) => kind)
 
@@ -77,7 +77,7 @@ export async function advanceClock(
     await moveClock(pool, environment, target)
     await drain()
     await foldAll()
-    // What is left when the time is over, the housekeeping of the workers removes.
+    // When the time is over, the housekeeping of the workers removes the rest.
     await dropExpired(pool, { environment, beat, isStopping: () => performance.now() > until })
   } finally {
     // A failure of the database has an error of its own, and turns end by themselves.
@@ -106,7 +106,7 @@ async function drainInstant(environment: Environment, pool: Pool, beat: () => Pr
     if (performance.now() > until)
       throw new Refusal('upstream_timeout', 'some due jobs have not ended yet: repeat the request with `to` to continue')
     const timer = TIMERS.find(({ kind }) => kind === job?.kind)
-    // A job that was claimed before the advance, or whose end is not yet known, goes on.
+    // A job that was claimed before the advance, or whose end is not yet known, continues.
     if (unread > 0 || (isClaimed && !sameJob(job, turn))) await give(turn)
     else if (timer) {
       await give(null)
@@ -121,7 +121,7 @@ async function drainInstant(environment: Environment, pool: Pool, beat: () => Pr
 
 type FinalCounts = Record<LedgerKind, number>
 
-/** How many rows of each kind of the ledger have reached a final state so far, those that retention has deleted included. */
+/** Counts the rows of each kind of the ledger that have reached a final state so far, including those that retention has deleted. */
 export async function finalCounts(db: Db, environment: Environment): Promise<FinalCounts> {
   const { rows } = await db.query<FinalCounts>(
     `with history as (
@@ -141,6 +141,6 @@ export async function finalCounts(db: Db, environment: Environment): Promise<Fin
   return rows[0]!
 }
 
-/** How many have reached a final state in between; never negative, because a replay may open a finished delivery again. */
+/** The number that reached a final state between two counts; never negative, because a replay may open a finished delivery again. */
 export const drainedSince = (before: FinalCounts, after: FinalCounts): FinalCounts =>
   Object.fromEntries(LEDGER_KINDS.map(kind => [kind, Math.max(0, after[kind] - before[kind])])) as FinalCounts

@@ -5,10 +5,10 @@ import type { Environment } from '../../kernel/environment.ts'
 import { HISTORY_MS } from '../../kernel/limits.ts'
 import { lockUsers } from '../../users/user.ts'
 
-// Users who were recorded before it was noted who was seen live (`is_seen_live` null) began when the service recorded them, whatever history came with
-// them. What they left tells when something showed them live first, and what was recorded as history until then.
+// Users from before the column `is_seen_live` existed have null in it. They began when the service recorded them, whatever history was
+// recorded with them. Their events and purchases show when they were seen live first, and which history was recorded until then.
 
-/** Users of one transaction. A user may have any number of events: few users at once keep a statement short. */
+/** Users of one transaction. A user may have any number of events: a few users at once keep a statement short. */
 const AT_ONCE = 200
 
 const IS_YOUNG = (recorded: string, at: string) => `${recorded} - ${at} <= interval '${HISTORY_MS / 3_600_000} hours'`
@@ -51,7 +51,7 @@ from unnest($2::bigint[], $3::timestamptz[], $4::boolean[]) k(no, at, is_seen_li
 /** A user whose history begins on the day `to`, and who began on the day `from` so far. Days are UTC, `YYYY-MM-DD`. */
 export type MovedUser = { from: string; to: string }
 type FoundUser = { no: number; id: string; from: string; at: string | null; to: string | null; isSeenLive: boolean }
-/** `last`: the number of the last user that was looked at; null: there are no more. `users`: how many. */
+/** `last`: the number of the last user that was checked; null: there are no more. `users`: the number of checked users. */
 type Step = { last: number | null; users: number; moved: MovedUser[] }
 
 async function find(db: Db, environment: Environment, numbers: number[]): Promise<FoundUser[]> {
@@ -65,7 +65,7 @@ async function nextUsers(db: Db, environment: Environment, after: number): Promi
   return (await db.query<{ no: number; id: string }>(NEXT, [environment, after, AT_ONCE])).rows
 }
 
-/** Looks at the next users after a number, and changes nothing. */
+/** Checks the next users after a number, and changes nothing. */
 export async function lookAtBeginnings(pool: Pool, environment: Environment, after: number): Promise<Step> {
   const next = await nextUsers(pool, environment, after)
   const numbers = next.map(({ no }) => no)
@@ -73,8 +73,8 @@ export async function lookAtBeginnings(pool: Pool, environment: Environment, aft
 }
 
 /**
- * The same, in one transaction that moves their beginnings, notes who was seen live, and marks those whose facts change. Users who were looked at once
- * are left alone: from then on the rule holds while things are recorded.
+ * The same, in one transaction that moves their beginnings, stores who was seen live, and marks the users whose facts change. A user is
+ * checked once: from then on the beginning is kept up to date with each record.
  */
 export const recomputeBeginnings = (pool: Pool, environment: Environment, after: number): Promise<Step> =>
   transaction(pool, async tx => {

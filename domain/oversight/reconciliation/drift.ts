@@ -11,15 +11,15 @@ import { countFailedRuns } from '../../reporting/reports/failed-runs.ts'
 
 /**
  * Jobs of one kind. `overdue`: due for more than a minute and not leased. `abandoned`: the lease has expired and no worker has claimed the
- * job. `unknown`: due, and no live worker executes the kind. They wait for a worker that does.
+ * job. `unknown`: due, and no live worker executes the kind; such jobs wait for a worker that does.
  */
 export type Late = { kind: string; overdue: number; oldest_seconds: number; abandoned: number; unknown: number }
 /** How far a consumer of the log is behind: the unread events, and how long the oldest of them has waited. */
 export type Lag = { consumer: string; events: number; seconds: number }
 export type SetAside = { consumer: string; events: number }
-/** Exports whose file, or an erased user's rows in it, the storage fails to remove; and for how long already. */
+/** Exports whose file, or an erased user's rows in it, the storage has failed to remove, and since when. */
 type Unremoved = { files: number; seconds: number }
-/** `orphans`: those of the watchdog's last look that are not repaired. `repaired`: all that it has repaired so far. */
+/** `orphans`: the orphans of the watchdog's last scan that are not repaired. `repaired`: all repaired orphans so far. */
 export type Drift = {
   late: Late[]
   held: HeldFigures
@@ -33,9 +33,9 @@ export type Drift = {
   repaired: number
 }
 
-/** Of one group. To count more would take time while the database is busiest. */
+/** The most jobs of one group that are counted. To count more would take time while the database is busiest. */
 const MOST_COUNTED = 10_000
-/** Two periods of the sweep: by then another worker would have claimed the job. */
+/** Two periods of the sweep: within that time another worker would have claimed the job. */
 const ABANDONED_SECONDS = 2
 
 // Whether a paused automation holds the job: such a run is not late, also before a worker has put it off. Most groups have no paused
@@ -77,7 +77,7 @@ from (select distinct environment from unread_logs) u
     where environment = c.environment and partition = c.partition and log_offset >= c.next_offset order by log_offset limit 1) o on true
 group by c.consumer order by c.consumer`
 
-/** What is late or lies aside, over all environments. None of it is an error of the request that reads it. */
+/** Everything that is late or was set aside, over all environments. None of it is an error of the request that reads it. */
 export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Drift> {
   const late = await db.query<Late>({ name: 'late-jobs', text: LATE, values: floorValues(floors) })
   const held = await readHeldFigures(db)
@@ -111,9 +111,9 @@ export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Dri
 }
 
 /**
- * Whether an operator should look: a job, an event or a marked user waits for more than a minute, deliveries are held by an error for
- * more than a quarter of an hour, an event or a user was set aside, a file could not be removed, a report failed, orphans were found, stored facts differed from
- * a new fold, or what stores say does not arrive or is not worked on.
+ * Whether an operator should act: a job, an event or a marked user waits for more than a minute, deliveries are held by an error for more
+ * than a quarter of an hour, an event or a user was set aside, a file could not be removed, a report failed, orphans were found, stored
+ * facts differed from a new fold, or reports of stores do not arrive or are not processed.
  */
 export const isDegraded = ({ late, held, lag, setAside, unremoved, failedReportRuns, facts, stores, orphans }: Drift): boolean =>
   late.some(({ overdue, abandoned }) => overdue + abandoned > 0) ||
@@ -131,7 +131,7 @@ export const isDegraded = ({ late, held, lag, setAside, unremoved, failedReportR
   stores.unacknowledged > 0 ||
   stores.alerts.length > 0
 
-/** Stores the result of the watchdog's look, for every process that reports readiness and metrics. */
+/** Stores the result of the watchdog's scan, for every process that reports readiness and metrics. */
 export const recordWatch = (db: Db, { orphans, repaired }: { orphans: number; repaired: number }): Promise<unknown> =>
   db.query(
     `insert into watchdog (looked_at, orphans, repaired) values (clock_timestamp(), $1, $2)

@@ -11,7 +11,7 @@ import { IS_ORPHANED_EXPORT, repairExports } from '../../reporting/exports/orpha
 import { IS_ORPHANED_REPORT_RUN, repairReportRuns } from '../../reporting/reports/orphans.ts'
 import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
 
-/** What the scan for orphans knows of a kind of rows. */
+/** How the scan for orphans reads and repairs one kind of rows. */
 export type OrphanKind = {
   kind: string
   /** Reads the next `$1` unfinished rows after the cursor. */
@@ -34,7 +34,7 @@ type OrphanRows = {
   job: [kind: string, id: string, environment: string, dueAt: string, destination?: string]
   table: string
   key: string
-  /** Which of the tables is locked, of several. */
+  /** The table that is locked, where a statement joins several. */
   of?: string
   where?: string
 }
@@ -133,7 +133,7 @@ const DELETED_INTEGRATIONS: OrphanKind = {
   }),
 }
 
-/** What is done with all runs of an automation in steps; the row is deleted with the last step. */
+/** A change of all runs of an automation in steps; the row is deleted with the last step. */
 const stepsOverRuns = (kind: string, table: string): OrphanKind => ({
   kind,
   start: [0],

@@ -15,12 +15,12 @@ type ScanCursor = unknown[] | null
 
 /** `ids`: the orphans that the scan has found. */
 type Orphans = { kind: string; ids: Ids; mended: number }
-/** Of one kind: the cursor of the next scan, how many scans this pass has had, in how many looks, and how many scans a look has. */
+/** Of one kind: the cursor of the next scan, the number of scans and of calls in this pass, and the number of scans in a call. */
 type Pass = { cursor: ScanCursor; scans: number; looks: number; perLook: number; blocks: BlockProgress }
-/** For each kind where its scans are. */
+/** The position of the scans of each kind. */
 export type ScanCursors = Map<string, Pass>
 
-/** Looks that a pass over all unfinished rows of a kind may have: five minutes of looks. */
+/** Calls that a pass over all unfinished rows of a kind may take: five minutes of calls. */
 const LOOKS_OF_PASS = 20
 
 /**

@@ -16,8 +16,8 @@ import { dropDeletedReports, dropOldReportRuns } from '../../reporting/reports/r
 import { dropOldAlerts } from '../alerts/alert.ts'
 
 /**
- * Rows that are kept for a time. `drop` removes at most `batch` of those whose time is over, of all environments or of one, and returns how
- * many. `isRealTime`: the time is real time, so the test clock of a sandbox does not change it. Only what takes long asks `isStopping`.
+ * Rows that are kept for a time. `drop` removes at most `batch` of the expired ones, of all environments or of one, and returns their
+ * number. `isRealTime`: the time is real time, so the test clock of a sandbox does not change it. Only a long `drop` checks `isStopping`.
  */
 type Retention = {
   kind: string
@@ -39,7 +39,7 @@ const RETENTION: readonly Retention[] = [
   { kind: 'reports', drop: dropDeletedReports },
   { kind: 'pendingScreens', drop: dropExpiredScreens },
   { kind: 'ledgerCounts', drop: compactLedger },
-  // Before the tombstones go by which unused words are noticed.
+  // Before the tombstones by which unused words are noticed are deleted.
   { kind: 'words', isRealTime: true, drop: removeUnusedVocabulary },
   { kind: 'tombstones', isRealTime: true, drop: dropTombstones },
   { kind: 'factGenerations', isRealTime: true, drop: dropOldGenerations },

@@ -2,21 +2,22 @@ import type { Db } from '../../../store/connect.ts'
 import { UNFINISHED_RUN } from '../../automations/automation-runs/run.ts'
 import { AUTOMATION_RUN_DUE } from '../../durable/jobs/wake-runs.ts'
 
-// No index tells which automation runs are unfinished: every run would have to be deleted from it again. So the numbers are read once, in
-// blocks, and what is unfinished of a block is noted. A run that has ended stays ended: from then on only the noted runs are read, and of a
-// block without any, nothing.
+// No index has the unfinished automation runs: every run would have to be deleted from it again. So the numbers are read once, in blocks,
+// and the unfinished runs of a block are stored. A run that has ended stays ended: from then on only the stored runs are read, and nothing
+// of a block without any.
 
 /** Numbers of one block. */
 export const RUNS_OF_BLOCK = 10_000
-/** Looks within which all blocks are read: five minutes of looks, so that two in a row find what one has just missed. */
+/** Calls within which all blocks are read: five minutes of calls, so that two passes in a row find a run that one of them has just missed. */
 const LOOKS = 20
-/** Noted runs that one statement looks up. */
+/** Stored runs that one statement looks up. */
 const RUNS_AT_ONCE = 20_000
 const BLOCKS_AT_ONCE = 500
 
 /**
- * Where the looks are. A number is settled when every transaction that was open when it was last given away has ended: the run of a smaller
- * number is visible then, or will never be. `perLook`: full blocks that a look notes; `after`: the last noted block that was looked at.
+ * The position of the calls. A number is settled when every transaction that was open when the number was assigned has ended: a run with a
+ * smaller number is visible then, or will never be. `perLook`: full blocks that a call stores; `after`: the last stored block that was
+ * checked.
  */
 export type BlockProgress = { settled: number; unsettled: { last: number; own: bigint } | null; perLook: number; after: number }
 
@@ -24,8 +25,8 @@ export const newBlockProgress = (): BlockProgress => ({ settled: 0, unsettled: n
 
 type Numbers = { first: number | null; last: number; xmin: string; own: string }
 
-// The transaction id of the statement itself is above those of all transactions that are open. The end of a snapshot is not: a transaction
-// that began last may be open behind it.
+// The transaction id of the statement itself is above those of all open transactions. The end of a snapshot is not: the transaction that
+// began last may be open and have a higher id.
 const NUMBERS = `select (select number from automation_runs order by number limit 1) as first,
   coalesce((select number from automation_runs order by number desc limit 1), 0) as last,
   pg_snapshot_xmin(s)::text as xmin, pg_current_xact_id()::text as own from pg_current_snapshot() s`
@@ -53,7 +54,7 @@ const LOOK = `
   select coalesce((select array_agg(number order by number) from still where is_orphan), '{}') as ids,
     count(*)::int as blocks, max(block) as last from looked`
 
-/** Gives the orphans among the noted runs that this look reaches, and the last number of the blocks: the runs after it are for the caller. */
+/** Returns the orphans among the stored runs that this call checks, and the last number of the blocks: the caller checks the runs after it. */
 export async function lookAtRunBlocks(db: Db, progress: BlockProgress): Promise<{ ids: number[]; upto: number }> {
   const { first, last, xmin, own } = (await db.query<Numbers>(NUMBERS)).rows[0]!
   if (progress.unsettled && BigInt(xmin) >= progress.unsettled.own) {

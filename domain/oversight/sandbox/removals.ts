@@ -12,10 +12,10 @@ import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
 /** The kind of the job that empties a sandbox. Its id is the environment. */
 export const RESET_DUE = 'sandbox-reset'
 
-/** Removes some rows of an environment; tells whether there may be more of them. */
+/** Removes some rows of an environment; returns whether there may be more of them. */
 export type Removal = (tx: Tx, environment: Environment) => Promise<boolean>
 
-/** Rows of one statement: it takes a moment. Rows with many others behind them are fewer. */
+/** Rows of one statement, which takes a moment. Of rows that many others refer to, a statement removes fewer. */
 const ROWS = 5_000
 const WITH_OTHERS = 500
 
@@ -30,7 +30,7 @@ const from = (table: string, limit = ROWS, condition = 'true'): Removal =>
     limit,
   )
 
-/** What is due of the configuration stays. What removes files stays, too. */
+/** Jobs of the configuration stay, and jobs that remove files. */
 const KEPT_JOBS = [RESET_DUE, REPORT_SLOT_DUE, RATES_DUE, RETENTION_WORKFLOW.workflow]
 
 const automationRuns = removal(
@@ -40,7 +40,7 @@ const automationRuns = removal(
   ROWS,
 )
 
-/** With all that stores have reported of them, so that nothing of them is fetched again. */
+/** With all reports of stores about them, so that nothing of them is fetched again. */
 const lineages: Removal = async (tx, environment) => {
   const { rows } = await tx.query<{ id: number; platform: Store; name: string; aliases: string[] }>(
     `select l.id, l.platform, l.lineage as name, array(select name from lineage_aliases where lineage = l.id) as aliases
@@ -57,13 +57,13 @@ const lineages: Removal = async (tx, environment) => {
   return rows.length === WITH_OTHERS
 }
 
-/** What is known to the stores only: sandbox notifications that led to no purchase. */
+/** Sandbox notifications that led to no purchase. */
 const queues: Removal = async (tx, environment) => (await eraseQueuesOf(tx, environment, WITH_OTHERS)) === WITH_OTHERS
 
 /** A worker that still writes a part has lost its claim, and notices that within its lease. */
 const AFTER_WRITER_SECONDS = 60
 
-/** The records go now. Their files are removed by runs of their own, which need no record: the storage may be away at this moment. */
+/** The records are deleted now. Runs of their own remove the files and need no record: the storage may be unavailable at this moment. */
 const exportRecords: Removal = async (tx, environment) => {
   const { rows } = await tx.query<{ id: string; has_file: boolean }>(
     `delete from exports where ctid = any (array(select ctid from exports where environment = $1 limit $2))
@@ -80,7 +80,7 @@ const exportRecords: Removal = async (tx, environment) => {
   return rows.length === WITH_OTHERS
 }
 
-/** Everything that happened in an environment, and nothing of its configuration: first the jobs, so that no worker goes on. */
+/** All data of an environment except its configuration: first the jobs, so that no worker continues. */
 export const REMOVALS: readonly Removal[] = [
   (tx, environment) => deleteJobsOf(tx, environment, KEPT_JOBS, ROWS).then(count => count === ROWS),
   automationRuns,
@@ -94,7 +94,7 @@ export const REMOVALS: readonly Removal[] = [
   from('idempotent_answers', ROWS, `operation <> 'v4ResetTestClock'`),
   ...['events', 'purchases'].map(table => from(table)),
   lineages,
-  // With what belongs to a user: grants, subscriptions, assignments, pins.
+  // With the rows that belong to a user: grants, subscriptions, assignments, pins.
   from('users', WITH_OTHERS),
   queues,
   // With the messages about them.

@@ -7,15 +7,15 @@ import { conflict } from '../../kernel/refusal.ts'
 import { beginReportsAnew } from '../../reporting/reports/begin-anew.ts'
 import { REMOVALS, RESET_DUE } from './removals.ts'
 
-// How nothing of the former life of a sandbox is left, whatever happens at the same time:
+// Why nothing of the former history of a sandbox is left, whatever happens at the same time:
 //
 // - The environment's row says that it is being emptied. Requests are refused while it does. A request that changes something reads it under
-//   `for key share`, as every foreign key does, and a reset takes the row `for update`: the transactions that were under way come wholly
-//   before, and their rows are removed.
+//   `for key share`, as every foreign key and every mark of a user does, and a reset takes the row `for update`: the transactions that were under
+//   way come wholly before, and their rows are removed.
 // - Every step begins with the log: its consumers go to its end, and wait for the commit or are waited for. No event is read any more.
-// - The jobs end first. A worker that executes one finds its claim gone when it records, and drops the rest. What it was sending at that moment
-//   may still arrive.
-// - Every step looks at everything, from the beginning, and only one that finds nothing ends the reset, in the same transaction. So a crash
+// - The jobs end first. A worker that executes a job finds its claim gone when it records, and drops the rest. A request that it was sending
+//   at that moment may still arrive.
+// - Every step looks at everything, from the beginning, and only a step that finds nothing ends the reset, in the same transaction. So a crash
 //   between two steps, or two workers at one reset, change nothing.
 
 const RESETTING = 'the sandbox is being emptied: repeat the request when `resetting` of GET /v4/test-clock is false'
@@ -37,8 +37,8 @@ export async function isResetting(db: Db, environment: Environment): Promise<boo
 }
 
 /**
- * Sets the clock of a sandbox to real time and begins to empty it; a job does that in bounded steps. Asked for again meanwhile, it changes
- * nothing. Throws `conflict` while the clock is being advanced.
+ * Sets the clock of a sandbox to real time and begins to empty the sandbox; a job does that in bounded steps. A second call meanwhile
+ * changes nothing. Throws `conflict` while the clock is being advanced.
  */
 export async function beginReset(tx: Tx, environment: Environment): Promise<void> {
   await lockClock(tx, environment)
@@ -64,7 +64,7 @@ async function step(tx: Tx, environment: Environment): Promise<boolean> {
   return false
 }
 
-/** Tables of the configuration, with the times that may be ahead: what is created from now on would count as older. */
+/** Tables of the configuration, with their columns whose times may be in the future: rows that are created from now on would count as older. */
 const TIMES: Record<string, string[]> = {
   ...Object.fromEntries(
     [
@@ -85,7 +85,7 @@ const NOT_AHEAD = Object.entries(TIMES).map(
 )
 
 const BEGIN = [
-  // What is recorded from now on would otherwise be received at the time of the former clock.
+  // New events would otherwise be received at the time of the former clock.
   'update log_positions set last_received_at = least(last_received_at, clock_timestamp()) where environment = $1',
   'delete from integrations where environment = $1 and deleted_at is not null',
   'select 1 from integrations where environment = $1 order by number for update',
@@ -96,7 +96,7 @@ const BEGIN = [
   ...NOT_AHEAD,
 ]
 
-/** What the configuration remembers of the former life is forgotten; the reset ends. */
+/** The configuration forgets the former history; the reset ends. */
 async function beginAnew(tx: Tx, environment: Environment): Promise<void> {
   for (const statement of BEGIN) await tx.query(statement, [environment])
   await beginReportsAnew(tx, environment)
@@ -104,7 +104,7 @@ async function beginAnew(tx: Tx, environment: Environment): Promise<void> {
   await tx.query('update environments set reset_at = null where id = $1', [environment])
 }
 
-/** A worker does other things, too. */
+/** The time of one turn: a worker has other jobs, too. */
 const TURN_MS = 2_000
 
 /** Some steps of a reset, one transaction each. */

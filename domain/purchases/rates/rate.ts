@@ -13,7 +13,7 @@ const FIRST_DAY = '1970-01-01'
 
 const quoted = (text: string) => JSON.stringify(text.length > 40 ? `${text.slice(0, 40)}…` : text)
 
-/** What is wrong with a day; undefined: nothing. `latest`: the last day that has begun somewhere. */
+/** The error of a day; undefined: none. `latest`: the last day that has begun somewhere. */
 export function dayFault(date: string, latest: string): string | undefined {
   if (!DATE.test(date) || !isDay(date)) return `the date ${quoted(date)} must be a day such as 2026-03-01`
   if (date < FIRST_DAY) return `the date ${date} is before ${FIRST_DAY}`
@@ -25,7 +25,7 @@ function isDay(date: string): boolean {
   return !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(date)
 }
 
-/** What is wrong with a rate of a valid day; undefined: nothing. */
+/** The error of a rate of a valid day; undefined: none. */
 export function rateFault({ currency, usd, per }: Rate): string | undefined {
   if (!isCurrency(currency)) return `${quoted(currency)} is not a currency code of ISO 4217 such as EUR`
   const wrong = [usd, per].find(text => !DECIMAL.test(text) || !/[1-9]/.test(text))

@@ -19,7 +19,7 @@ export function tied<S extends Statement>(statement: S): Tied<S> {
 
 const isOfStore = ({ origin }: Tied): number => (origin === 'caller' ? 0 : 1)
 
-/** What callers reported comes first, whatever its time: it counts only where the store states nothing. */
+/** Statements of callers come first, whatever their time: they count only where the store states nothing. */
 export const byWeight = (a: Tied, b: Tied): number =>
   isOfStore(a) - isOfStore(b) ||
   a.statedAt - b.statedAt ||

@@ -1,6 +1,6 @@
 import type { RecordablePeriod } from './stated-period.ts'
 
-/** `isKnown` false: nobody stated the price, and no period of the lineage shows it. */
+/** `isKnown` false: no statement has the price, and no period of the lineage shows it. */
 export type Price = { price: string; currency: string; isKnown: boolean }
 
 const FREE = '0'

@@ -17,7 +17,10 @@ function namedByOthers(statements: Tied<PeriodStatement>[]): Map<string, string>
   return new Map(others)
 }
 
-/** What is reported under a further id. It is neither another period nor a renewal: only its own transaction states when the period began. */
+/**
+ * A period that is reported again under a further id. It is neither another period nor a renewal: only its own transaction states when the
+ * period began.
+ */
 function asOfTransaction(statement: Tied<PeriodStatement>, subject: string): Tied<PeriodStatement> {
   const { begins: _begins, isRenewal: _isRenewal, isNewBuy: _isNewBuy, ...reported } = statement.reported
   return { ...statement, subject, ids: { ...statement.ids, transaction: null }, reported }

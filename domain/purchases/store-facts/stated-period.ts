@@ -3,7 +3,7 @@ import { byWeight, lastReported, type Tied } from './order.ts'
 import { underOneSubject } from './same-period.ts'
 import type { PeriodStatement, ReportedPeriod, TransactionIds } from './statement.ts'
 
-/** The statements about one transaction together, and when they were made. Times of the period as texts; absent: nobody has stated it. */
+/** The statements about one transaction together, and their times. Times of the period as texts; absent: not stated. */
 export type StatedPeriod = ReportedPeriod & {
   subject: string
   /** Further transaction ids of the same period. */
@@ -142,7 +142,7 @@ const inOrder = (a: RecordablePeriod, b: RecordablePeriod): number => {
   return i === -1 ? 0 : left[i]! < right[i]! ? -1 : 1
 }
 
-/** A subscription has an end: as long as nobody states the end, the period gives no access. */
+/** A subscription has an end: as long as no statement has the end, the period gives no access. */
 const hasEnd = ({ isOfStore, isSubscription, ends }: RecordablePeriod): boolean => !isOfStore || !isSubscription || ends != null
 
 /** The periods with enough statements to be recorded, in the order of their begin. */

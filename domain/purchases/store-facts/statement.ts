@@ -54,7 +54,7 @@ export type ReportedPeriod = {
 
 export type ReportedRenewal = {
   autoRenews?: boolean
-  /** The store charges nothing for a while and goes on later. Null: it never will, as after the end of a run that was paused. */
+  /** The store charges nothing for a while and resumes later. Null: it never will, for example after the end of a run that was paused. */
   isPaused?: boolean | null
   /** The product that takes the place of this one with the next period. */
   nextProduct?: string | null

@@ -12,7 +12,7 @@ const PER_SECOND: Record<StorePlatform, Record<EnvironmentKind, number>> = {
 
 export const requestsPerSecond = (platform: StorePlatform, environment: EnvironmentKind): number => PER_SECOND[platform][environment]
 
-/** The part of a full bucket that is kept for claims: somebody waits for their answer. */
+/** The part of a full bucket that is reserved for claims: their callers wait for an answer. */
 const KEPT_FOR_CLAIMS = 1 / 4
 
 /** `environment` null: notifications do not tell it. `family`: a part of the store's API with a quota of its own. */

@@ -37,7 +37,7 @@ export type Gate =
   | { is: 'unavailable'; reason: string }
 
 /** Verifies who sent a notification, before anything is stored. Fetches nothing from a store. */
-export type Admit = (arrival: Arrival, settings: StoreSettings) => Promise<Gate>
+export type NotificationVerifier = (arrival: Arrival, settings: StoreSettings) => Promise<Gate>
 
 export type NotificationSource = 'push' | 'sweep' | 'import'
 

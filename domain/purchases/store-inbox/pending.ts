@@ -25,8 +25,8 @@ const TAKE_ALONE = `
   order by next_attempt_at, id limit 1`
 
 /**
- * The rows of a queue's turn, by store time, at most `limit`; when no others are left, one row that could not be read or applied before, alone.
- * The caller has claimed the job of the queue: nobody else changes its pending rows.
+ * The rows of a queue's turn, by store time, at most `limit`; when no others are left, one row that could not be read or applied before,
+ * alone. The caller has claimed the job of the queue: no other transaction changes its pending rows.
  */
 export async function takePending(db: Db, queue: number, limit: number): Promise<PendingRow[]> {
   const { rows } = await db.query<PendingRow>({ name: 'take-pending-notifications', text: TAKE, values: [queue, limit] })
@@ -85,7 +85,7 @@ export async function setAsidePending(tx: Tx, queue: number, reason: string): Pr
 const KEPT_DAYS = 90
 
 /**
- * Removes rows that are done or ignored, 90 days after they came; at most `batch` at once. Rows that are set aside stay until somebody
+ * Removes rows that are done or ignored, 90 days after they came; at most `batch` at once. Rows that are set aside stay until an operator
  * resolves them.
  */
 export async function dropOldNotifications(db: Db, batch: number): Promise<number> {

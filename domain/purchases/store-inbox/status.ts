@@ -104,7 +104,7 @@ export type ShownNotification = InboxScope & {
 const SHOWN = `i.id, i.platform, e.kind as environment, i.notification_id as "notificationId", concat_ws(' ', i.type, i.subtype) as type, i.source,
   i.received_at as "receivedAt", i.state, i.attempts, i.reason from store_inbox i left join environments e on e.id = i.environment`
 
-/** What was set aside, the newest first. */
+/** The rows that were set aside, the newest first. */
 export async function setAsideNotifications(db: Db, project: number, limit: number): Promise<ShownNotification[]> {
   const { rows } = await db.query<ShownNotification>(
     `select ${SHOWN} where i.project = $1 and i.state = 'set_aside' order by i.id desc limit $2`,
@@ -113,7 +113,7 @@ export async function setAsideNotifications(db: Db, project: number, limit: numb
   return rows
 }
 
-/** What came in queues, the newest first. */
+/** The rows of queues, the newest first. */
 export async function notificationsOfQueues(db: Db, queues: number[], limit: number): Promise<ShownNotification[]> {
   const { rows } = await db.query<ShownNotification>(`select ${SHOWN} where i.lane = any ($1::bigint[]) order by i.id desc limit $2`, [
     queues,

@@ -1,5 +1,5 @@
-// The receipt of an app on iOS: PKCS #7 around a set of attributes. The library of Apple reads it too, but its time grows with the square of the
-// number of attributes, and whoever has a Project Key sends what he likes. Here each byte is read once for each level.
+// The receipt of an app on iOS: PKCS #7 around a set of attributes. Apple's library reads it too, but its time grows with the square of the
+// number of attributes, and every client with a Project Key can send any receipt. Here each byte is read once for each level.
 
 const [INTEGER, OCTETS, INDEFINITE] = [0x02, 0x04, 0x80]
 const OCTETS_IN_PARTS = 0x24
@@ -95,8 +95,8 @@ function transactionIn(bytes: Uint8Array): string | null {
 }
 
 /**
- * The id of one transaction of the customer, from a receipt in base64. Null: it names none; undefined: it is no receipt. Nothing proves that the
- * receipt is genuine: the id may be used for a fetch from Apple, and for nothing else.
+ * The id of one transaction of the customer, from a receipt in base64. Null: the receipt names none; undefined: the text is no receipt.
+ * Nothing proves that the receipt is genuine: use the id only for a fetch from Apple.
  */
 export function transactionOfReceipt(receipt: string): string | null | undefined {
   try {

@@ -101,7 +101,7 @@ const TEST_KEY = /^(sk_test_|rk_test_|pdl_sdbx_)/
 /** The key of the store's API and the secret of its webhooks; null: not stored. */
 export type StoreKeys = { apiKey: string | null; webhookSecret: string | null }
 
-/** The pair of an environment, for Stripe and Paddle. An `api_key` that says test counts, with its `webhook_secret`, as the sandbox pair. */
+/** The pair of an environment, for Stripe and Paddle. An `api_key` of the test mode counts, with its `webhook_secret`, as the sandbox pair. */
 export function storeKeys(environment: EnvironmentKind, value: StoreValue): StoreKeys {
   const pair = (prefix: string): StoreKeys => ({ apiKey: value(`${prefix}api_key`), webhookSecret: value(`${prefix}webhook_secret`) })
   const main = pair('')
@@ -113,7 +113,7 @@ export function storeKeys(environment: EnvironmentKind, value: StoreValue): Stor
 
 const NO_KEYS: StoreKeys = { apiKey: null, webhookSecret: null }
 
-/** What the configuration lacks before purchases of the environment can be fetched from the store. */
+/** The parts that the configuration lacks before purchases of the environment can be fetched from the store. */
 export function missingParts(platform: StorePlatform, environment: EnvironmentKind, value: StoreValue): string[] {
   const lacking = (names: string[]) => names.filter(name => value(name) === null)
   switch (platform) {

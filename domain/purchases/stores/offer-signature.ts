@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 /** The in-app purchase key of a project, PEM, with its identifier. */
 export type OfferKey = { key: string; keyId: string; bundleId: string }
 
-/** `accountToken`: what the app will give the App Store as the purchase's account; empty without one. */
+/** `accountToken`: the account that the app will pass to the App Store with the purchase; empty without one. */
 export type SignedOffer = { product: string; offer: string; accountToken: string }
 
-/** `timestamp` in ms: what the App Store takes, for 24 hours. `signature` in base64. */
+/** `timestamp` in ms; the App Store accepts the signature for 24 hours. `signature` in base64. */
 export type OfferSignature = { keyId: string; nonce: string; timestamp: number; signature: string }
 
 /** Signs a promotional offer for one purchase. Whether the App Store has the offer is not checked. Throws for a key that cannot sign. */

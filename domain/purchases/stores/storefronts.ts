@@ -16,5 +16,5 @@ const COUNTRIES = new Map(
     .map(pair => pair.split(':') as [string, string]),
 )
 
-/** The country of a storefront in two letters; undefined for one that is not known. */
+/** The country of a storefront in two letters; undefined for an unknown storefront. */
 export const countryOfStorefront = (storefront: string | undefined): string | undefined => COUNTRIES.get(storefront ?? '')

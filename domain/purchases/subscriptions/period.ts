@@ -14,7 +14,7 @@ export type Period = {
   autoRenewOffAt: number | null
   /** When auto-renew was switched off, on, off … within the period. At its begin it is on. */
   autoRenewChanges: number[]
-  /** Why auto-renew was switched off, each time; null or absent: by the customer, or nobody says why. */
+  /** Why auto-renew was switched off, each time; null or absent: by the customer, or for an unknown reason. */
   offCauses: (OffCause | null)[]
   /** The store calls the period a purchase and not a renewal. */
   isNewBuy: boolean

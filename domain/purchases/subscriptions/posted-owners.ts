@@ -12,7 +12,7 @@ import { OWNER, PERIOD_FACTS, PLATFORM_OF, postedOf, STORE_OF, SUBSCRIPTION_FACT
 const RECORDED = (platform: string, lineage: string) => `(
     select user_id from lineages where environment = $1 and platform = ${STORE_OF(platform)} and md5(lineage) = md5(${lineage}) and lineage = ${lineage})`
 
-// Where nobody posts events of lineages, they are not searched for each purchase.
+// If no events of lineages are posted, they are not searched for each purchase.
 const OTHERS = (named: string) => `
   select distinct k.key, o.owner from ${named} k(user_id, key, platform, lineage)
   cross join lateral (values (${ownerAt('', 'k.key')}), (${ownerAt('desc', 'k.key')}), (${periodOfKey(OWNER, 'k.key')}),
@@ -122,8 +122,8 @@ const isOfOne = (events: readonly Counted[]): boolean =>
   events.length <= MOST_EVENTS && new Set(events.map(({ user_id }) => user_id)).size <= MOST_USERS
 
 /**
- * Gives the posted events of the users' lineages to those who have them, and marks everybody for whom that changes something. The users are locked.
- * Call it before their marks are deleted: whoever waits for another settlement must not keep that one from marking.
+ * Assigns the posted events of the users' lineages to their owners, and marks every user for whom that changes something. The users are
+ * locked. Call it before their marks are deleted: a transaction that waits for another settlement must not keep that one from marking.
  */
 export async function settleOwners(tx: Tx, environment: Environment, users: string[]): Promise<void> {
   const { rows: contested } = await tx.query<Other>({ name: 'contested-lineages', text: OTHERS_OF_USERS, values: [environment, users] })

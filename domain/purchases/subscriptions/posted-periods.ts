@@ -1,11 +1,11 @@
 import { flatMapStepwise, type Stepwise, withoutPauses } from '../../kernel/in-steps.ts'
 import type { Period } from './period.ts'
 import { beginsPeriod, type PostedFact } from './posted.ts'
-import { REFUND_FACTS } from './posted-price.ts'
+import { isRefundFact } from './posted-price.ts'
 
 /**
- * `givenUpAt`: when a posted expiry ended billing retry, and with it auto-renew, which nobody had switched off. `back`: what went back of the
- * amount. `refunds`: the ids of the refunds that name no transaction and are about this period.
+ * `givenUpAt`: when a posted expiry ended billing retry, and with it auto-renew, although no event had switched that off. `back`: the
+ * returned part of the amount. `refunds`: the ids of the refunds that name no transaction and are about this period.
  */
 export type PostedPeriod = Period & {
   fact: PostedFact
@@ -21,9 +21,6 @@ export type PostedPeriod = Period & {
 
 /** An amount decides. Without one it is not known, and the name does. */
 const isTrial = ({ name, amount, discounted }: PostedFact): boolean => name === 'trial_started' || (amount === 0n && !discounted)
-
-const refunds = new Set<string>(REFUND_FACTS)
-const isRefund = ({ name }: PostedFact): boolean => refunds.has(name)
 
 const least = (a: bigint, b: bigint) => (a < b ? a : b)
 
@@ -126,7 +123,7 @@ export function* postedPeriodsInSteps(facts: PostedFact[]): Stepwise<PostedPerio
   for (const fact of facts.filter(fact => !beginsPeriod(fact)).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))) {
     while (begun < periods.length && periods[begun]!.begins <= fact.at) begun++
     const named = fact.transaction === null ? undefined : byTransaction.get(fact.transaction)
-    const isOfAnother = fact.transaction !== null && isRefund(fact)
+    const isOfAnother = fact.transaction !== null && isRefundFact(fact.name)
     const period = named ?? (isOfAnother ? undefined : periods[begun - 1])
     if (period) applyFact(period, fact)
     yield

@@ -2,10 +2,12 @@ import { slugsSql } from '../../events/catalogue.ts'
 
 /** Posted events of refunds, or of refunds that were taken back. */
 export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded', 'refund_reversed'] as const
+const refundFacts = new Set<string>(REFUND_FACTS)
+export const isRefundFact = (name: string): boolean => refundFacts.has(name)
 
 /**
- * SQL: the posted refunds that name a transaction. An ordered range, which only one index has. Where nobody posts refunds, it is not looked at for each
- * purchase.
+ * SQL: the posted refunds that name a transaction. An ordered range, which only one index has. If no refunds are posted, it is not read for
+ * each purchase.
  */
 export const REFUNDS_OF_TRANSACTION = (transaction: string): string => {
   const posted = `environment = $1 and purchase is null and transaction_id is not null and name in (${slugsSql(REFUND_FACTS)})`

@@ -9,8 +9,8 @@ import { TARGET_PLATFORM } from './purchase.ts'
 import { type PostedBack, type RepeatedRefund, refundedAmount, refundPartsOf } from './refund-parts.ts'
 
 // A refund that is posted for a transaction which is recorded as a purchase is a refund of this purchase. Stores state the same refunds, so
-// a posted refund counts only as far as nobody has stated it of the purchase, whichever came first. It stays a refund of the purchase when
-// the purchase passes to another user: the transaction finds it.
+// a posted refund counts only as far as the statements about the purchase lack it, whichever came first. It stays a refund of the purchase
+// when the purchase passes to another user: the transaction finds it.
 
 type PostedRefund = {
   purchase: number
@@ -106,7 +106,7 @@ export function postedFullRefundAt(purchase: FoldedPurchase): number | null {
   return fullAt
 }
 
-/** Completes purchases by their posted refunds, whoever had them when these were posted. */
+/** Completes purchases by their posted refunds, whichever user had them when the refunds were posted. */
 export async function withPostedRefunds<P extends FoldedPurchase>(tx: Tx, environment: Environment, purchases: P[]): Promise<P[]> {
   const named = purchases.filter(({ transaction_id, order_id }) => (transaction_id ?? order_id) !== null)
   if (named.length === 0) return purchases

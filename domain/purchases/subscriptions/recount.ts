@@ -49,9 +49,35 @@ const POSTED_REFUNDS = `
       group by coalesce(coalesce(e.platform, '') || ':' || e.transaction_id, e.id)) sums) of_transaction`
 
 /**
+ * SQL that writes the sums, and the statuses, of the users of `sums`. A row that would stay as it is keeps its version: a new one has an entry in each
+ * index of `users`.
+ */
+export const writeSums = (sums: string): string => `
+  update users u set first_transaction_at = c.first_at, last_payment_at = c.last_at, payments_count = c.payments,
+    converted_payments = c.converted, purchase_currency = c.currency, purchase_product_id = c.product,
+    gross_payments_usd = c.gross, net_payments_usd = c.gross - c.refunds, status = coalesce(c.status, u.status)
+  from (${sums} offset 0) c
+  cross join lateral (select ctid as row_id from users where environment = $1 and id >= c.user_id and id <= c.user_id order by id limit 1) t
+  where u.ctid = t.row_id and (u.first_transaction_at, u.last_payment_at, u.payments_count, u.converted_payments, u.purchase_currency,
+    u.purchase_product_id, u.gross_payments_usd, u.net_payments_usd, u.status)
+    is distinct from (c.first_at, c.last_at, c.payments, c.converted, c.currency, c.product, c.gross, c.gross - c.refunds, coalesce(c.status, u.status))`
+
+const RECOUNT = writeSums(`
+  select k.user_id, k.status, f.*, f.refunded + r.usd as refunds
+  from unnest($2::text[], $3::text[]) k(user_id, status)
+  cross join lateral (
+    select min(at) as first_at, max(at) filter (where amount > 0) as last_at, (count(*) filter (where amount > 0))::int as payments,
+      (count(*) filter (where amount > 0 and usd is not null))::int as converted,
+      coalesce(sum(usd) filter (where amount > 0), 0) as gross, coalesce(sum(refund_usd), 0) as refunded,
+      (array_agg(currency order by at desc, id desc) filter (where amount > 0))[1] as currency,
+      (array_agg(coalesce(product, '') order by at desc, id desc) filter (where amount > 0))[1] as product
+    from (${FACTS}) facts) f
+  cross join lateral (${POSTED_REFUNDS}) r`)
+
+/**
  * Recounts the figures of customers from all their facts: transactions, payments, gross and net in USD. Each amount is converted at the rate
  * of the day of its purchase; an amount without a rate is only counted. Writes `statuses` in the same statement. `purchases`: all that are recorded of the
- * users. The users' rows are locked. A row that would stay as it is keeps its version: a new one has an entry in each of its indexes.
+ * users. The users' rows are locked. `storePostedSums` gives the same for users of whom nothing but sales is posted.
  */
 export async function recount(
   tx: Tx,
@@ -60,29 +86,11 @@ export async function recount(
   statuses: Map<string, CustomerStatus>,
   purchases: FoldedPurchase[],
 ): Promise<void> {
+  if (users.length === 0) return
   const refunded = purchases.filter(({ posted_back }) => posted_back.length > 0)
   await tx.query({
     name: 'recount-customers',
-    text: `update users u set first_transaction_at = c.first_at, last_payment_at = c.last_at, payments_count = c.payments,
-             converted_payments = c.converted, purchase_currency = c.currency, purchase_product_id = c.product,
-             gross_payments_usd = c.gross, net_payments_usd = c.gross - c.refunds, status = coalesce(c.status, u.status)
-           from (
-             select k.user_id, k.status, f.*, f.refunded + r.usd as refunds
-             from unnest($2::text[], $3::text[]) k(user_id, status)
-             cross join lateral (
-               select min(at) as first_at, max(at) filter (where amount > 0) as last_at, (count(*) filter (where amount > 0))::int as payments,
-                 (count(*) filter (where amount > 0 and usd is not null))::int as converted,
-                 coalesce(sum(usd) filter (where amount > 0), 0) as gross, coalesce(sum(refund_usd), 0) as refunded,
-                 (array_agg(currency order by at desc, id desc) filter (where amount > 0))[1] as currency,
-                 (array_agg(coalesce(product, '') order by at desc, id desc) filter (where amount > 0))[1] as product
-               from (${FACTS}) facts) f
-             cross join lateral (${POSTED_REFUNDS}) r
-             offset 0
-           ) c
-           cross join lateral (select ctid as row_id from users where environment = $1 and id >= c.user_id and id <= c.user_id order by id limit 1) t
-           where u.ctid = t.row_id and (u.first_transaction_at, u.last_payment_at, u.payments_count, u.converted_payments, u.purchase_currency,
-            u.purchase_product_id, u.gross_payments_usd, u.net_payments_usd, u.status)
-            is distinct from (c.first_at, c.last_at, c.payments, c.converted, c.currency, c.product, c.gross, c.gross - c.refunds, coalesce(c.status, u.status))`,
+    text: RECOUNT,
     values: [environment, users, users.map(user => statuses.get(user) ?? null), refunded.map(({ id }) => id), refunded.map(postedBack)],
   })
 }

@@ -53,10 +53,10 @@ export const EVENT_EXPORT_COLUMNS: readonly ExportColumn[] = [
   time('Event Receive Date', 'e.received_at'),
 ]
 
-/** What a caller may include in a file of events or purchases, after the documented columns and in this order. */
+/** Columns that a caller may add to a file of events or purchases, after the documented columns and in this order. */
 export type IncludedColumn = 'event_id' | 'properties'
 export const INCLUDED_COLUMNS: Record<IncludedColumn, ExportColumn> = {
-  // As in webhooks: files and webhooks can be joined, and a row that comes twice can be recognised.
+  // As in webhooks: files and webhooks can be joined, and a repeated row can be recognised.
   event_id: text('Event ID', publicEventId('e')),
   properties: { header: 'Event properties', sql: 'e.properties', kind: 'json' },
 }

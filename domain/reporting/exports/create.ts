@@ -15,7 +15,7 @@ type NewExport = {
   compression: 'none' | 'gzip'
   /** Texts of a CSV that a spreadsheet may take for formulas get a quote before them. */
   formulaGuard?: boolean
-  /** Columns beside the documented ones. */
+  /** Additional columns. */
   include?: IncludedColumn[]
   platform: 'iOS' | 'Android' | 'Stripe' | null
   segment?: string | null
@@ -29,7 +29,7 @@ type NewExport = {
   reportRun?: string
 }
 
-/** What an export without a begin shows as its begin. */
+/** The begin that an export without one shows. */
 const BEGINNING = '1970-01-01T00:00:00Z'
 
 /** The workflow that writes an export, in the version that new runs start with. */
@@ -96,7 +96,7 @@ export async function recordExports(
       input.to,
       window.from,
       window.to,
-      // What is not in the log has no offsets: both ends are the log's offsets at the time of the cut.
+      // Data outside of the log has no offsets: both ends are the log's offsets at the time of the cut.
       order === 'log' ? window.fromOffsets : window.toOffsets,
       window.toOffsets,
       files.map(({ id }) => id),

@@ -6,8 +6,8 @@ import type { Secrets } from '../../projects/secrets.ts'
 import type { IncludedColumn } from './columns.ts'
 
 /**
- * The types, and what their rows are ordered by: the log of events, the users in the order of their recording, or the purchases in that order. The
- * types that say how things stand have a row for each, whatever the window.
+ * The types, and the order of their rows: the log of events, the users in the order of their recording, or the purchases in that order. The
+ * types of state have one row for each object, whatever the window.
  */
 export const EXPORT_TYPES = {
   events: { order: 'log', isState: false },
@@ -30,7 +30,7 @@ export const typesOrderedBy = (order: (typeof EXPORT_TYPES)[ExportType]['order']
     .join(', ')
 
 export type ExportFormat = 'csv' | 'json' | 'ndjson' | 'parquet'
-/** A file can be downloaded for so long. */
+/** How long a file can be downloaded. */
 export const FILE_DAYS = 7
 
 type ExportStatus = 'new' | 'processing' | 'done' | 'failed'
@@ -49,7 +49,10 @@ export type ExportRow = {
   segment_id: string | null
   from_timestamp: string
   to_timestamp: string
-  /** In real time: whose changes it has, and the edge that the next file of changes begins at once this one is done (null: it has none). */
+  /**
+   * In real time: the time since which the file has changes, and the edge at which the next file of changes begins once this one is done
+   * (null: it has none).
+   */
   updated_from: string | null
   updated_to: string | null
   from_offsets: number[]
@@ -73,7 +76,10 @@ export async function getExport(db: Db, environment: Environment, id: string): P
   return rows[0]
 }
 
-/** The export behind a signed URL. The URL names no environment, but ids are unique over all environments. Null when unknown, unfinished or expired. */
+/**
+ * The export that a signed URL names. The URL names no environment, but ids are unique over all environments. Null when unknown, unfinished
+ * or expired.
+ */
 export async function findDownload(db: Db, id: string): Promise<ExportRow | null> {
   const { rows } = await db.query<ExportRow>(`select ${EXPORT_COLUMNS} from exports where id = $1 and status = 'done'`, [id])
   return rows[0] && !rows[0].is_expired ? rows[0] : null

@@ -60,8 +60,8 @@ export async function failExport(tx: Tx, environment: Environment, id: string, e
 }
 
 /**
- * Records that the storage has nothing of the export any more. Gives the seconds until its record goes, counted from the first such record:
- * a run in place of a failed one does not begin to count anew.
+ * Records that the storage has no file of the export any more. Returns the seconds until its record is deleted, counted from the first such
+ * record: a run that replaces a failed one does not restart the time.
  */
 export async function recordFileRemoved(tx: Tx, environment: Environment, id: string): Promise<number> {
   const { rows } = await tx.query<{ seconds: number }>(
@@ -74,11 +74,14 @@ export async function recordFileRemoved(tx: Tx, environment: Environment, id: st
   return rows[0]?.seconds ?? 0
 }
 
-/** What was overdue has been removed. */
+/** The overdue file has been removed. */
 export const recordRemoved = (tx: Tx, environment: Environment, id: string): Promise<unknown> =>
   tx.query('update exports set overdue_since = null where environment = $1 and id = $2 and overdue_since is not null', [environment, id])
 
-/** Until the attempts to remove a file, or the rows of a user, begin again: as often as it takes, because a caller relies on it. */
+/**
+ * The pause until the attempts to remove a file, or the rows of a user, begin again: they repeat without end, because a caller relies on
+ * the removal.
+ */
 const AFTER_FAILURE_SECONDS = 3_600
 
 /**

@@ -12,7 +12,7 @@ import { COPY_SETTINGS, type CopySettings } from './part-range.ts'
  */
 export type Bound = [at: string, first: string, second: string]
 
-/** The data that the parts of one export are cut from. It is recorded when processing begins, so all later steps use the same values. */
+/** The data from which the parts of one export are cut. It is recorded when processing begins, so all later steps use the same values. */
 export type ExportSource = {
   environment: Environment
   type: ExportType
@@ -32,8 +32,8 @@ export type ExportSource = {
 }
 
 /**
- * Marks the export as processing and returns what its parts are cut from. Records the members of its segment, if it has one. Deletes what
- * an earlier, lost run recorded.
+ * Marks the export as processing and returns the data from which its parts are cut. Records the members of its segment, if it has one.
+ * Deletes the records of an earlier, lost run.
  */
 export async function beginExport(tx: Tx, environment: Environment, id: string): Promise<ExportSource> {
   const { rows } = await tx.query<

@@ -11,12 +11,12 @@ export async function hasEdge(db: Db, environment: Environment, id: string): Pro
   return rows[0]?.has_edge === true
 }
 
-// An id that is not given yet is that of another server, from before a restore.
+// An id that is not assigned yet is that of another server, from before a restore.
 const IS_SETTLED = '(settled_by is null or pg_snapshot_xmin(s) >= settled_by or pg_snapshot_xmax(s) < settled_by)'
 
 /**
- * Whether all transactions that may have changed a user before the edge of the file have ended. A file that is begun now has what they wrote, and what
- * others write is changed after the edge.
+ * Whether all transactions that may have changed a user before the edge of the file have ended. A file that is begun now has their changes;
+ * later changes are after the edge.
  */
 export async function isSettled(tx: Tx, environment: Environment, id: string): Promise<boolean> {
   const { rows } = await tx.query<{ is_settled: boolean }>({
@@ -27,7 +27,7 @@ export async function isSettled(tx: Tx, environment: Environment, id: string): P
   return rows[0]?.is_settled !== false
 }
 
-/** Takes the edge from a file that is not settled. `settled_by` stays: a repeated run must come to the same steps. */
+/** Removes the edge of a file that is not settled. `settled_by` stays: a repeated run must come to the same steps. */
 export async function dropUnsettledEdge(tx: Tx, environment: Environment, id: string): Promise<void> {
   await tx.query({
     name: 'drop-unsettled-edge',

@@ -47,7 +47,7 @@ export const PURCHASE_STATE_COLUMNS: readonly ExportColumn[] = [
   text('Screen ID', 'p.screen_id'),
   time('Verified Date', 'p.verified_at'),
   time('Record Date', 'p.created_at'),
-  // What is planned and paused is the subscription, as its last period has it; the API shows it there alone, too.
+  // Plans and pauses belong to the subscription, as its last period has them; the API shows them there alone, too.
   boolean('Is Paused', 'p.is_subscription and p.is_last and p.is_paused'),
   text('Planned Product ID', 'case when p.is_subscription and p.is_last then p.planned_product end'),
   boolean('Is Discounted', 'p.is_discounted'),

@@ -78,10 +78,9 @@ const CUSTOMER_FACTS = `
             from subscriptions s where s.environment = u.environment and s.user_id = u.id) t) b
     where b.state is not null order by array_position(array['active', 'billing_retry', 'trial', 'expired'], b.state) limit 1), 'none') as subscription_state`
 
-// No column shows anything but the user and its subscriptions, and whoever changes its state writes its user in the same transaction. Grants, shares of
-// purchases and the products of entitlements change no row of the file.
-// A state that begins or ends by the mere passing of time changes the user only when a job has noticed it. The clock of an environment is never behind
-// real time.
+// No column shows anything but the user and its subscriptions, and a transaction that changes their state also writes the user. Grants,
+// shares of purchases and the products of entitlements change no row of the file. A state that begins or ends by the mere passing of time
+// changes the user only when a job has noticed it. The clock of an environment is never behind real time.
 const HAS_CHANGED = `(u.changed_at >= ${setting('updated_from', 'timestamptz')} or (select 1 from subscriptions s cross join lateral unnest(s.state_at) at
       where s.environment = u.environment and s.user_id = u.id and at >= ${setting('updated_from', 'timestamptz')} and at <= n.now limit 1) is not null)`
 
@@ -95,7 +94,7 @@ const CUSTOMERS_FROM = `
     and (${setting('platforms', 'text')} = '' or u.platform = any (string_to_array(${setting('platforms', 'text')}, ',')))
   order by ${USERS_ORDER}`
 
-/** What a file contains: its rows by `type`, its columns by `type` and `include`. `formulaGuard` concerns the texts of a CSV file only. */
+/** The content of a file: its rows by `type`, its columns by `type` and `include`. `formulaGuard` concerns the texts of a CSV file only. */
 export type FileShape = { type: ExportType; format: ExportFormat; include?: readonly IncludedColumn[]; formulaGuard?: boolean }
 
 const CONTENTS: Record<ExportType, { columns: readonly ExportColumn[]; from: string }> = {

@@ -8,7 +8,10 @@ import { REPORT_WORKFLOW } from './run.ts'
 import { isoOf, moveSlot } from './slot-job.ts'
 import { nextSlot, type Slot, slotsAfter } from './slots.ts'
 
-/** Takes the next slot, which is due at `at`: records its run, or why it does not run, and moves the locked report to the slot after it. */
+/**
+ * Takes the next slot, which is due at `at`: records its run, or the reason why it does not run, and moves the locked report to the slot
+ * after it.
+ */
 export async function takeDueSlot(tx: Tx, environment: Environment, report: ReportRow, slot: Slot, at: number): Promise<ReportRow> {
   const decision = applyMissedPolicy(report, report.missed, slot, at)
   const run = await recordSlot(tx, environment, report, slot, decision === 'run' ? null : { outcome: 'skipped', reason: decision })

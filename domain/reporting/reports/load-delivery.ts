@@ -5,7 +5,7 @@ import type { EnvironmentKind } from '../../kernel/environment.ts'
 import type { ExportRow } from '../exports/export.ts'
 import { deliveryOf } from './run.ts'
 
-/** What one attempt delivers, and where to. `file` null: the file is gone. `target` null: the integration is deleted. */
+/** The file and the destination of one attempt. `file` null: the file is deleted. `target` null: the integration is deleted. */
 export type LoadedDelivery = {
   report: { id: string; name: string; timezone: string }
   run: { id: string; slot: string | null; from: string; to: string; test: boolean; resends: number }

@@ -15,7 +15,7 @@ export const IS_ORPHANED_REPORT_RUN = `case s.status when 'pending' then not ${u
 
 type LockedRun = ReportRunRow & { environment: Environment }
 
-/** Schedules what the runs still lack: their start, their file, or the deliveries without a job. Gives how many runs were repaired. */
+/** Schedules the missing jobs of the runs: their start, their file, or the deliveries without a job. Returns how many runs were repaired. */
 export async function repairReportRuns(tx: Tx, ids: string[]): Promise<number> {
   const locked = await tx.query<LockedRun>(
     `select environment, ${REPORT_RUN_COLUMNS} from report_runs where status <> 'finished' and id = any ($1) order by environment, id for no key update`,

@@ -35,12 +35,12 @@ export async function scheduleReportDeliveries(tx: Tx, keys: readonly RunKey[]):
 type Claimed = Pick<ClaimedJob, 'id' | 'fence'>
 const KIND = jobKindOf(FILE_WORKFLOW)
 
-/** The file of a report's run that nobody has begun, and what it is made from. `isStale`: users of the environment are marked. */
+/** The file of a report's run that no worker has begun, and the data from which it is made. `isStale`: users of the environment are marked. */
 export type NewReportFile = { run: string; file: string; isStale: boolean; source: ExportSource }
 
 type Row = Omit<ExportSource, 'platforms' | 'updatedFrom' | 'membersOf'> & { number: number; run: string; file: string; isStale: boolean }
 
-/** What the runs of these claims are to write. Null: the file is begun or gone. */
+/** The files that the runs of these claims must write. Null: the file is begun or deleted. */
 export async function loadNewFiles(db: Db, claimed: readonly Claimed[]): Promise<(NewReportFile | null)[]> {
   const { rows } = await db.query<Row>({
     name: 'load-new-report-files',

@@ -10,7 +10,7 @@ type Claimed = Pick<ClaimedJob, 'id' | 'fence'>
 /** A delivery of which no attempt is recorded. */
 export type NewReportDelivery = { subject: string; loaded: LoadedDelivery }
 
-/** What the runs of these claims deliver. Null: attempts are recorded, or the run of the report is gone. */
+/** The deliveries of the runs of these claims. Null: attempts are recorded, or the run of the report is deleted. */
 export async function loadNewDeliveries(db: Db, claimed: readonly Claimed[]): Promise<(NewReportDelivery | null)[]> {
   const { rows } = await db.query<RunSubject & { number: number }>({
     name: 'subjects-of-new-runs',

@@ -23,7 +23,7 @@ export type ReportInput = Schedule & {
   include: IncludedColumn[]
 }
 
-/** `formula_guard` null or absent: as the destinations need it. `faults`: those that the caller has found already. */
+/** `formula_guard` null or absent: the destinations decide. `faults`: faults that the caller has found already. */
 export type ReportRequest = { input: ReportInput & { formula_guard?: boolean | null }; destinationIds: string[]; faults: Detail[] }
 
 /**

@@ -5,7 +5,7 @@ import type { Environment } from '../../kernel/environment.ts'
 export const REPORT_WORKFLOW = { workflow: 'scheduled-report', version: 1 } as const
 /** Writes the run's file. Subject: the run. */
 export const FILE_WORKFLOW = { workflow: 'report-file', version: 1 } as const
-/** Delivers one run's file to one destination: tells the destination where the file is. Subject: both. */
+/** Delivers one run's file to one destination: sends the address of the file. Subject: both. */
 export const DELIVERY_WORKFLOW = { workflow: 'report-delivery', version: 1 } as const
 /** The same where the file itself is sent. That may take hours: so it has a capacity of its own. */
 export const UPLOAD_WORKFLOW = { workflow: 'report-upload', version: 1 } as const

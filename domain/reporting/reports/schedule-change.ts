@@ -5,7 +5,10 @@ import type { ReportInput, ReportRow } from './report.ts'
 import { isoOf } from './slot-job.ts'
 import { isGapless, nextSlot, windowOf } from './slots.ts'
 
-/** Where an active report goes on: its next slot is the first one after `last_slot`, and the window of that slot begins at `next_from` at the latest. */
+/**
+ * Where an active report continues: its next slot is the first one after `last_slot`, and the window of that slot begins at `next_from` at
+ * the latest.
+ */
 export type SlotPosition = Pick<ReportRow, 'last_slot' | 'next_slot' | 'next_from'>
 
 const SCHEDULE = [

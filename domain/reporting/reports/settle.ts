@@ -6,7 +6,7 @@ import { isoOf } from './slot-job.ts'
 /** The final state of one destination; or the attempts so far, the error of the last one, and the seconds until the next one. */
 type Settled = Partial<Pick<RunDestination, 'status' | 'reason' | 'attempts' | 'error'>> & { retrySeconds?: number }
 
-/** What is recorded of one delivery of a run. */
+/** The record of one delivery of a run. */
 export type SettledDelivery = { environment: Environment; delivery: Delivery; settled: Settled }
 
 /**

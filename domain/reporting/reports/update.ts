@@ -13,8 +13,8 @@ type ReportChange = { before: ReportRow | null; after: ReportRow }
 
 /**
  * Replaces the fields of a report that a request gives. The first slot of a report that becomes active, and of a changed schedule, is after
- * now; what was due before a change of the schedule is taken first. A report that becomes a draft withholds its due slots and its unfinished
- * runs.
+ * now; slots that were due before a change of the schedule are taken first. A report that becomes a draft withholds its due slots and its
+ * unfinished runs.
  */
 export async function updateReport(tx: Tx, environment: Environment, id: string, request: ReportRequest): Promise<ReportChange> {
   const before = await lockReport(tx, environment, id)

@@ -76,7 +76,7 @@ async function charts(project: TestProjectKeys) {
 }
 
 /** The users who have subscriptions, payments and facts. */
-async function standing({ production }: TestProjectKeys, users: string[]) {
+async function userState({ production }: TestProjectKeys, users: string[]) {
   const { rows } = await api.pool.query<{ id: string; status: string; payments: number; facts: number; subscriptions: number }>(
     `select u.id, u.status, u.payments_count as payments,
        (select count(*)::int from transaction_facts f join fact_state s using (environment, generation) where f.user_no = u.no and s.environment = $1) as facts,
@@ -114,7 +114,7 @@ describe.each<[Policy, owner: number]>([
       await post(project, eventOf(lineage, users[i < 2 ? 0 : 1]!, event))
       await drained(project)
     }
-    expect(await standing(project, users)).toEqual(expected(4))
+    expect(await userState(project, users)).toEqual(expected(4))
     expect(await charts(project)).toEqual(await underOne(RUN))
     const rebuilt = await rebuildFacts(api.pool, project.production, { isStopping: () => false })
     expect(rebuilt).toMatchObject({ is: 'done', differences: [] })
@@ -127,7 +127,7 @@ describe.each<[Policy, owner: number]>([
     for (const event of RUN.toReversed()) await post(project, eventOf(lineage, users[event.day < 60 ? 0 : 1]!, event))
     await drained(project)
     // Whoever was posted first has the lineage, and here this is also the user of the newest period.
-    expect(await standing(project, users)).toEqual([NOTHING, HAS(4)])
+    expect(await userState(project, users)).toEqual([NOTHING, HAS(4)])
     expect(await charts(project)).toEqual(await underOne(RUN))
   })
 
@@ -155,7 +155,7 @@ test('a change of the policy moves nothing that was posted before', async () => 
   await post(project, eventOf(lineage, users[0]!, { name: 'subscription_canceled', day: 70 }))
   await rebuildFacts(api.pool, project.production, { isStopping: () => false })
   await drained(project)
-  expect((await standing(project, users)).map(([, payments]) => payments)).toEqual([3, 0])
+  expect((await userState(project, users)).map(([, payments]) => payments)).toEqual([3, 0])
 })
 
 test('a refund that names the transaction alone follows it, whoever posts it', async () => {
@@ -185,13 +185,13 @@ test('whoever has the recorded purchases of the lineage has what others have pos
   }
   expect((await record(users[0]!, `${lineage}-1`, 0)).status).toBe(201)
   await drained(project)
-  expect((await standing(project, users)).map(([, payments]) => payments)).toEqual([2, 0, 0])
+  expect((await userState(project, users)).map(([, payments]) => payments)).toEqual([2, 0, 0])
   await post(project, eventOf(lineage, users[1]!, RUN[2]!))
   await drained(project)
-  expect((await standing(project, users)).map(([, payments]) => payments)).toEqual([3, 0, 0])
+  expect((await userState(project, users)).map(([, payments]) => payments)).toEqual([3, 0, 0])
   await record(users[2]!, `${lineage}-4`, 90)
   await drained(project)
-  expect((await standing(project, users)).map(([, payments]) => payments)).toEqual([0, 0, 4])
+  expect((await userState(project, users)).map(([, payments]) => payments)).toEqual([0, 0, 4])
   expect(await charts(project)).toEqual(await underOne(RUN))
 })
 
@@ -204,7 +204,7 @@ test.each([0, 1])('what is left of a lineage after the erasure of one of its use
   expect((await api.call('DELETE', `/v4/customers/${users[erased]}`, { key: project.secret })).status).toBe(204)
   await drained(project)
   const left = erased === 0 ? HAS(3) : ['churned', 1, 1, 1]
-  expect(await standing(project, users)).toEqual([left])
+  expect(await userState(project, users)).toEqual([left])
 })
 
 const CASES = share(12)
@@ -239,7 +239,7 @@ test(`any assignment of a lineage’s events to users gives the same figures: ${
       }
       await Promise.all(beside)
       expect(await charts(project)).toEqual(expected)
-      expect((await standing(project, ids)).filter(([, , , subscriptions]) => subscriptions === 1)).toHaveLength(1)
+      expect((await userState(project, ids)).filter(([, , , subscriptions]) => subscriptions === 1)).toHaveLength(1)
     },
   )
   await fc.assert(law, { numRuns: CASES })

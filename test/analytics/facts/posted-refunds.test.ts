@@ -40,7 +40,7 @@ const refund = (user: string, transaction: string, hours: number, given: Given =
 const GENERATION = '(select coalesce(max(s.generation), 1) from fact_state s where s.environment = f.environment)'
 
 /** Refunds in the charts by their hours, the sums of the customer, the end of access, and refunds in the log. */
-async function standing(user: string) {
+async function userState(user: string) {
   await drainMarks(api.pool, api.project.production, 1_000)
   const { rows } = await api.pool.query(
     `select (f.happened - $2) / 3600 as hours, f.amount::float8 / 1e6 as amount from transaction_facts f
@@ -66,23 +66,23 @@ test('is a refund of the purchase, whichever comes first, and ends its access', 
   const [before, after] = [await userOf(api), await userOf(api)]
   const [first, second] = [unique(), unique()]
   expect(await refund(before, first, 3, { price: '10' })).toBe(1)
-  expect((await standing(before)).refunds).toEqual([])
+  expect((await userState(before)).refunds).toEqual([])
   await record(before, first)
   await record(after, second)
   expect(await refund(after, second, 3, { price: '10' })).toBe(0)
-  expect(await standing(before)).toEqual(WHOLE)
-  expect(await standing(after)).toEqual(WHOLE)
+  expect(await userState(before)).toEqual(WHOLE)
+  expect(await userState(after)).toEqual(WHOLE)
 })
 
 test('what an earlier version has stored without it is mended by the rebuild that follows', async () => {
   const [user, transaction] = [await userOf(api), unique()]
   await record(user, transaction)
   await refund(user, transaction, 3, { price: '10' })
-  await standing(user)
+  await userState(user)
   await api.pool.query(`update users set net_payments_usd = 15, status = 'active' where id = $1`, [user])
   await api.pool.query('update purchases set access_until = expires_at where user_id = $1', [user])
   await rebuildFacts(api.pool, api.project.production, { isStopping: () => false })
-  expect(await standing(user)).toEqual(WHOLE)
+  expect(await userState(user)).toEqual(WHOLE)
 })
 
 test('it stays one when the purchase passes to another user, and one that is posted of the former owner afterwards is the purchase’s, too', async () => {
@@ -91,12 +91,12 @@ test('it stays one when the purchase passes to another user, and one that is pos
   await api.pool.query(`update projects set transfer_policy = 'transfer'`)
   await record(ann, transaction)
   await refund(ann, transaction, 2, { price: '4' })
-  expect((await standing(ann)).net).toBe(9)
+  expect((await userState(ann)).net).toBe(9)
   const { status } = await record(ben, transaction)
   expect(status).toBe(201)
-  expect(await standing(ben)).toMatchObject({ refunds: [[2, 4]], net: 9, access: 24 * 30, refunded: 4 })
+  expect(await userState(ben)).toMatchObject({ refunds: [[2, 4]], net: 9, access: 24 * 30, refunded: 4 })
   expect(await refund(ann, transaction, 3)).toBe(0)
-  expect(await standing(ben)).toMatchObject({
+  expect(await userState(ben)).toMatchObject({
     refunds: [
       [2, 4],
       [3, 6],
@@ -117,13 +117,13 @@ test('several of them are several refunds, without an amount of all that is left
     [2, 2],
     [4, 3],
   ]
-  expect(await standing(user)).toMatchObject({ refunds: parts, status: 'active', net: 7.5, access: 24 * 30, refunded: 5 })
+  expect(await userState(user)).toMatchObject({ refunds: parts, status: 'active', net: 7.5, access: 24 * 30, refunded: 5 })
   await refund(user, transaction, 6)
-  expect(await standing(user)).toMatchObject({ refunds: [...parts, [6, 5]], status: 'churned', net: 0, access: 6, refunded: 10 })
+  expect(await userState(user)).toMatchObject({ refunds: [...parts, [6, 5]], status: 'churned', net: 0, access: 6, refunded: 10 })
   await refund(user, transaction, 7, { price: '9' })
-  expect(await standing(user)).toMatchObject({ refunds: [...parts, [6, 5]], net: 0 })
+  expect(await userState(user)).toMatchObject({ refunds: [...parts, [6, 5]], net: 0 })
   await post(eventOf(user, transaction, 'refund_reversed', 8, { price: '4' }))
-  expect(await standing(user)).toMatchObject({
+  expect(await userState(user)).toMatchObject({
     refunds: [...parts, [6, 5], [8, -4]],
     status: 'active',
     net: 6,
@@ -141,15 +141,15 @@ test('one that the purchase states, too, counts once, at the time that the purch
     expect((await patch({ refunded_at: iso(3), refunded_amount: '4' })).status).toBe(200)
     if (!isPostedFirst) await refund(user, transaction, 2, { price: '4' })
     const refundedAmount = isPostedFirst ? -4 : -8
-    expect(await standing(user)).toMatchObject({ refunds: [[3, 4]], net: 9, log: refundedAmount, refunded: 4 })
+    expect(await userState(user)).toMatchObject({ refunds: [[3, 4]], net: 9, log: refundedAmount, refunded: 4 })
     await patch({ refunded_at: iso(5), refunded_amount: '6' })
     const both = [
       [3, 4],
       [5, 2],
     ]
-    expect(await standing(user)).toMatchObject({ refunds: both, net: 6, log: refundedAmount - 2, refunded: 6 })
+    expect(await userState(user)).toMatchObject({ refunds: both, net: 6, log: refundedAmount - 2, refunded: 6 })
     await patch({ refunded_at: null })
-    expect(await standing(user)).toMatchObject({ refunds: [], net: 15, status: 'active', refunded: null })
+    expect(await userState(user)).toMatchObject({ refunds: [], net: 15, status: 'active', refunded: null })
   }
 })
 
@@ -157,10 +157,10 @@ test('one in another currency is converted at the day of the charge', async () =
   const [user, transaction] = [await userOf(api), unique()]
   await record(user, transaction)
   await refund(user, transaction, 2, { price: '3', currency: 'GBP' })
-  expect(await standing(user)).toMatchObject({ refunds: [[2, 4]], net: 9, refunded: 4 })
+  expect(await userState(user)).toMatchObject({ refunds: [[2, 4]], net: 9, refunded: 4 })
   // Nothing tells how much of the charge it is.
   await refund(user, transaction, 3, { price: '3', currency: 'CHF' })
-  expect(await standing(user)).toMatchObject({ refunds: [[2, 4]], net: 9 })
+  expect(await userState(user)).toMatchObject({ refunds: [[2, 4]], net: 9 })
 })
 
 test('one in another currency than its posted charge is converted, too', async () => {
@@ -168,7 +168,7 @@ test('one in another currency than its posted charge is converted, too', async (
   const charge = eventOf(user, transaction, 'subscription_started', 0, { price: '10' })
   await post({ ...charge, transaction: { transaction_id: transaction, expires_at: iso(24 * 30) } })
   await refund(user, transaction, 2, { price: '3', currency: 'GBP' })
-  expect(await standing(user)).toMatchObject({ refunds: [[2, 4]], net: 9, refunded: 4 })
+  expect(await userState(user)).toMatchObject({ refunds: [[2, 4]], net: 9, refunded: 4 })
 })
 
 test('the answer counts refunds whose transaction is not known, by its id or without one by the subscription', async () => {

@@ -41,7 +41,7 @@ async function post(...events: object[]) {
 }
 
 /** Of each user: payments, and subscriptions. */
-async function standing(users: string[]) {
+async function userState(users: string[]) {
   // A fold marks those whose lineages it settles. They are folded behind it.
   for (let turn = 0; turn < 2; turn++) await drainMarks(api.pool, project.production, 1_000)
   const { rows } = await api.pool.query<{ payments: number; subscriptions: number }>(
@@ -56,17 +56,17 @@ test('a purchase supersedes what was posted of its transaction, whoever has the 
   const users = await usersOf(2)
   await post(period('line', users[0], -30, 'line-1'))
   await post(period('line', users[1], 0, 'line-2'))
-  expect((await standing(users)).flat()).toEqual([2, 1, 0, 0])
+  expect((await userState(users)).flat()).toEqual([2, 1, 0, 0])
   const times = { purchased_at: iso(0), expires_at: iso(30) }
   const data = { app_store_data: { transaction_id: 'line-2', product_id: 'm', original_transaction_id: 'line-2' } }
   expect((await purchaseOf(api, users[1]!, { price: '10', ...times, ...data }, project.secret)).status).toBe(201)
-  expect((await standing(users)).flat()).toEqual([1, 1, 1, 1])
+  expect((await userState(users)).flat()).toEqual([1, 1, 1, 1])
 })
 
 test('a name that is posted for more than 20 users is a placeholder: each has a subscription', async () => {
   const users = await usersOf(21)
   await post(...users.slice(0, 20).map((user, i) => period('0', user, 0, `of-${i}`)))
-  expect(await standing(users)).toEqual(users.map((_, i) => (i === 0 ? [20, 1] : [0, 0])))
+  expect(await userState(users)).toEqual(users.map((_, i) => (i === 0 ? [20, 1] : [0, 0])))
   await post(period('0', users[20], 0, 'of-20'))
-  expect(await standing(users)).toEqual(users.map(() => [1, 1]))
+  expect(await userState(users)).toEqual(users.map(() => [1, 1]))
 })

@@ -14,7 +14,7 @@ const HOUR_MS = 3_600_000
 const RENEWALS = 5_000
 
 /** A user with so many posted renewals. */
-function lifeOf(renewals: number): UserHistory {
+function historyOf(renewals: number): UserHistory {
   const knownTraits = { country: null, app_version: null, locale: null }
   const transactions = Array.from(
     { length: renewals },
@@ -40,7 +40,7 @@ test('while a long history is folded, the process does something else every 500 
     next = setImmediate(turn)
   }
   next = setImmediate(turn)
-  const { transactions, changes } = await foldHistory(lifeOf(RENEWALS))
+  const { transactions, changes } = await foldHistory(historyOf(RENEWALS))
   clearImmediate(next)
   expect([transactions.length, changes.length]).toEqual([RENEWALS, RENEWALS + 1])
   // In each of five parts: periods, their links, transactions, their rows, changes. The last step of a part may be the end of it.
@@ -65,8 +65,8 @@ const postedOn = (day: number, name: string, rest: Partial<PostedFact> = {}): Po
   ...{ recorded: day * DAY_MS, ...rest },
 })
 
-/** A trial, its conversion, a renewal that is not charged for two days after, and in every second life an end that is stated. */
-const lifeFrom = (day: number, n: number) => ({
+/** A trial, its conversion, a renewal that is not charged for two days after, and in every second history an end that is stated. */
+const historyFrom = (day: number, n: number) => ({
   posted: [
     postedOn(day, 'trial_started', { amount: 0n }),
     postedOn(day + 2, 'subscription_renewed'),
@@ -76,8 +76,8 @@ const lifeFrom = (day: number, n: number) => ({
 })
 
 test('the state of a subscription with a long history is computed in steps of 500 periods, and is the same as at once', async () => {
-  const lives = Array.from({ length: 500 }, (_, n) => lifeFrom(10 * n, n))
-  const [purchases, posted] = [lives.flatMap(life => life.purchases), lives.flatMap(life => life.posted)]
+  const histories = Array.from({ length: 500 }, (_, n) => historyFrom(10 * n, n))
+  const [purchases, posted] = [histories.flatMap(history => history.purchases), histories.flatMap(history => history.posted)]
   let pauses = 0
   const pause = async () => {
     pauses++

@@ -35,7 +35,7 @@ async function sell(user: string, product: string): Promise<void> {
   expect(body).toMatchObject({ created: 1 })
 }
 const fold = () => drainMarks(api.pool, environment, 10_000)
-async function sold(...sales: [user: string, product: string][]): Promise<void> {
+async function recordSales(...sales: [user: string, product: string][]): Promise<void> {
   for (const [user, product] of sales) await sell(user, product)
   await fold()
 }
@@ -65,7 +65,7 @@ const numberOf = async (word: string): Promise<number | undefined> =>
   (await api.pool.query<{ no: number }>('select no from fact_words where environment = $1 and word = $2', [environment, word])).rows[0]?.no
 
 test('a word that only an erased user had goes, and no other word', async () => {
-  await sold(['anna', 'rare'], ['ben', 'common'], ['carl', 'common'])
+  await recordSales(['anna', 'rare'], ['ben', 'common'], ['carl', 'common'])
   await nextDay()
   expect([await remove(), await words()]).toEqual([0, ['USD', 'iOS', 'iOS|common', 'iOS|rare']])
   await erase('anna')
@@ -78,7 +78,7 @@ test('a word that only an erased user had goes, and no other word', async () => 
 })
 
 test('a word that is kept of an erased user stays as long as that', async () => {
-  await sold(['anna', 'rare'], ['ben', 'common'])
+  await recordSales(['anna', 'rare'], ['ben', 'common'])
   await erase('anna', true)
   await nextDay()
   expect([await remove(), await words()]).toEqual([0, ['USD', 'iOS', 'iOS|common', 'iOS|rare']])
@@ -88,14 +88,14 @@ test('a word that is kept of an erased user stays as long as that', async () => 
 })
 
 test('words are not looked for twice a day, nor where no row became a tombstone', async () => {
-  await sold(['anna', 'a'], ['ben', 'b'])
+  await recordSales(['anna', 'a'], ['ben', 'b'])
   await nextDay()
   await remove()
   await erase('anna')
   expect(await remove()).toBe(0)
   await nextDay()
   expect(await remove()).toBe(1)
-  await sold(['carl', 'c'])
+  await recordSales(['carl', 'c'])
   await api.pool.query(
     `insert into user_facts (environment, generation, seq, user_no) select $1, 1, seq, n from fact_state, generate_series(1000, 3000) n
      where environment = $1`,
@@ -113,7 +113,7 @@ test('words are not looked for twice a day, nor where no row became a tombstone'
 })
 
 test('more unused words than a batch go batch by batch', async () => {
-  await sold(['anna', 'a'], ['ben', 'b'], ['carl', 'c'])
+  await recordSales(['anna', 'a'], ['ben', 'b'], ['carl', 'c'])
   await erase('anna')
   await erase('ben')
   await nextDay()
@@ -122,7 +122,7 @@ test('more unused words than a batch go batch by batch', async () => {
 })
 
 test('the tombstone of a word goes after seven days, and its number is not given again', async () => {
-  await sold(['anna', 'rare'], ['ben', 'common'])
+  await recordSales(['anna', 'rare'], ['ben', 'common'])
   const former = await numberOf('iOS|rare')
   await erase('anna')
   await nextDay()
@@ -138,12 +138,12 @@ test('the tombstone of a word goes after seven days, and its number is not given
   await api.pool.query('update fact_days set day = day - 1')
   await dropTombstones(api.pool, 1_000)
   expect(await row()).toEqual([])
-  await sold(['carl', 'rare'])
+  await recordSales(['carl', 'rare'])
   expect(await numberOf('iOS|rare')).toBeGreaterThan(former!)
 })
 
 test('after a rebuild the words of the former facts go with them', async () => {
-  await sold(['anna', 'a'], ['ben', 'b'])
+  await recordSales(['anna', 'a'], ['ben', 'b'])
   await nextDay()
   await remove()
   await api.pool.query(`update events set product_id = 'c' where environment = $1 and product_id = 'b'`, [environment])
@@ -213,7 +213,7 @@ test.each([
   ['before a fold that has found it writes it: the fold gives it another number', 'removal'],
   ['when a fold has written it since: the word stays', 'fold'],
 ])('a word is removed %s', async (_, first) => {
-  await sold(['anna', 'rare'], ['ben', 'common'])
+  await recordSales(['anna', 'rare'], ['ben', 'common'])
   const former = await numberOf('iOS|rare')
   await erase('anna')
   await nextDay()
@@ -227,7 +227,7 @@ test.each([
 })
 
 test('of several processes one looks for words', async () => {
-  await sold(['anna', 'rare'])
+  await recordSales(['anna', 'rare'])
   await erase('anna')
   await nextDay()
   const { seq } = (await api.pool.query('select seq from fact_state where environment = $1', [environment])).rows[0]
@@ -237,7 +237,7 @@ test('of several processes one looks for words', async () => {
 })
 
 test('a look that is stopped removes nothing, and the next one does', async () => {
-  await sold(['anna', 'rare'])
+  await recordSales(['anna', 'rare'])
   await erase('anna')
   await nextDay()
   let requestCount = 0

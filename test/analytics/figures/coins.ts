@@ -3,7 +3,7 @@ import { withFacts } from '../../../domain/analytics/figures/open-source.ts'
 import type { FactSource, FigureRow } from '../../../domain/analytics/figures/source.ts'
 import type { Opened, ReplicaSetting } from './open-replicas.ts'
 
-export const soldBy = ({ query, dialect }: FactSource): Promise<FigureRow[]> =>
+export const salesOf = ({ query, dialect }: FactSource): Promise<FigureRow[]> =>
   query({
     text: `select count(*) as sales, ${dialect.sum(dialect.wide('t.amount'))} as money from ${dialect.tables.transactions} t where t.kind = 5`,
   })
@@ -11,7 +11,7 @@ export const soldBy = ({ query, dialect }: FactSource): Promise<FigureRow[]> =>
 /** The sum of so many sales at the usual price. */
 export const dollars = (count: number) => BigInt(count) * 10_000_000n
 
-/** Sells in the project of the test, and tells what was sold. */
+/** Sells in the project of the test, and reads the sales from the facts. */
 export function sellingIn(setting: ReplicaSetting) {
   let sales = 0
   async function sell(count: number, price = '10', user?: string, product = 'coins'): Promise<void> {
@@ -31,9 +31,9 @@ export function sellingIn(setting: ReplicaSetting) {
     const { body } = await setting.api.call('POST', '/v4/events', { key: setting.project.secret, body: { events } })
     expect(body).toMatchObject({ created: count })
   }
-  async function sold({ access }: Pick<Opened, 'access'>): Promise<{ sales: number; money: bigint }> {
-    const [row] = await withFacts(access, setting.project.production, soldBy)
+  async function readSales({ access }: Pick<Opened, 'access'>): Promise<{ sales: number; money: bigint }> {
+    const [row] = await withFacts(access, setting.project.production, salesOf)
     return { sales: Number(row!.sales), money: row!.money as bigint }
   }
-  return { sell, sold }
+  return { sell, readSales }
 }

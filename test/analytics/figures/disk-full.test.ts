@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { sampled } from '../../harness/effort.ts'
 import { launch } from '../../harness/process.ts'
 import { sellingIn } from './coins.ts'
-import type { Sold } from './disk-full.ts'
+import type { FilledDisk } from './disk-full.ts'
 import { settingWithReplicas } from './open-replicas.ts'
 
 const setting = settingWithReplicas()
-const { sell, sold } = sellingIn(setting)
+const { sell, readSales } = sellingIn(setting)
 
 // A file system of the process alone: an account may make one, unless the system forbids it.
 const ON_OWN_DISK = ['unshare', '-rm', 'sh', '-c', 'mount -t tmpfs -o size=32m none "$REPLICAS" && exec "$@"', 'sh']
@@ -25,14 +25,14 @@ const DISKS: { name: string; full: string; under?: string[]; isPossible: boolean
   { name: 'no space left on the device', full: 'filled', under: ON_OWN_DISK, isPossible: canMount },
 ]
 
-async function answer(phases: string, { full, under = [] }: (typeof DISKS)[number]): Promise<Sold[]> {
+async function answer(phases: string, { full, under = [] }: (typeof DISKS)[number]): Promise<FilledDisk[]> {
   await sell(1)
-  await sold({ access: { ...setting.open().access, replicas: null } })
+  await readSales({ access: { ...setting.open().access, replicas: null } })
   const env = { DATABASE_URL: setting.api.databaseUrl, REPLICAS: setting.folder, ENVIRONMENT: String(setting.project.production) }
   const launched = launch({ script: 'test/analytics/figures/disk-full.ts', under, env: { ...env, FULL: full, PHASES: phases } })
   expect([await launched.ended, launched.output()]).toEqual([0, expect.stringMatching(/^\[.*\]\n$/)])
-  const picked: Sold[] = JSON.parse(launched.output())
-  for (const { sold, truth } of picked) expect(new Set(sold)).toEqual(new Set([truth]))
+  const picked: FilledDisk[] = JSON.parse(launched.output())
+  for (const { sums, truth } of picked) expect(new Set(sums)).toEqual(new Set([truth]))
   return picked
 }
 

@@ -7,12 +7,12 @@ import { type Replicas, replicasOf } from '../../../domain/analytics/figures/rep
 import { proceedsRates } from '../../../domain/events/money.ts'
 import { connect } from '../../../store/connect.ts'
 import { until } from '../../harness/until.ts'
-import { soldBy } from './coins.ts'
+import { salesOf } from './coins.ts'
 
-/** What was sold according to each answer, and to Postgres; what gave the last answer; the lines that were logged, and the files that are left. */
-export type Sold = { sold: string[]; truth: string; by: string; isLogged: boolean; left: string[] }
+/** The sales according to each answer, and to Postgres; what gave the last answer; the lines that were logged, and the files that are left. */
+export type FilledDisk = { sums: string[]; truth: string; by: string; isLogged: boolean; left: string[] }
 
-// A process that asks what was sold while the disk is full, has room, and so on, each time with more facts, and prints the answers. FULL: `1 KB`
+// A process that reads the sales while the disk is full, has room, and so on, each time with more facts, and prints the answers. FULL: `1 KB`
 // and the like for a disk on which no file can be longer, or `filled` for one that is full when a file has filled it.
 const { DATABASE_URL: url = '', REPLICAS: folder = '', FULL = '', PHASES = '' } = process.env
 const environment = Number(process.env.ENVIRONMENT)
@@ -46,23 +46,23 @@ const replicas = replicasOf({
   onAnswer: by => answers.push(by),
   onError: error => errors.push(error.message),
 })
-const soldOf = async (replicas: Replicas | null): Promise<string> => {
-  const [row] = await withFacts({ pool, scanning, replicas, proceedsRates: proceedsRates({}), drainMs: 60_000 }, environment, soldBy)
+const readSales = async (replicas: Replicas | null): Promise<string> => {
+  const [row] = await withFacts({ pool, scanning, replicas, proceedsRates: proceedsRates({}), drainMs: 60_000 }, environment, salesOf)
   return `${row!.sales} for ${row!.money}`
 }
 const filesLeft = async () => (await readdir(folder)).filter(name => /\.(duckdb|wal|csv)$/.test(name))
 
-const picked: Sold[] = []
+const picked: FilledDisk[] = []
 for (const phase of PHASES.split(',')) {
   const isFull = phase === 'full'
   await fillDisk(isFull)
   await pool.query(MORE, [environment])
-  const sold: string[] = []
+  const sums: string[] = []
   // A pull of the replica itself may have failed, and the question come while its file is removed or before it is made again: after a failure a
   // while passes before the next attempt.
   const isOver = () => (isFull ? answers.at(-1) !== 'building' && errors.length > 0 : answers.at(-1) === 'replica')
   for (;;) {
-    sold.push(await soldOf(replicas))
+    sums.push(await readSales(replicas))
     if (isOver()) break
     await sleep(10)
   }
@@ -71,7 +71,7 @@ for (const phase of PHASES.split(',')) {
     async () => (((await filesLeft()).length === 0) === isFull ? await filesLeft() : undefined),
     10_000,
   )
-  picked.push({ sold, truth: await soldOf(null), by: answers.at(-1)!, isLogged: errors.splice(0).length > 0, left })
+  picked.push({ sums, truth: await readSales(null), by: answers.at(-1)!, isLogged: errors.splice(0).length > 0, left })
 }
 await replicas.close()
 await Promise.all([pool.end(), scanning.end()])

@@ -1,4 +1,4 @@
-// A second witness: what the raw exports say about the same lives, asked of DuckDB. It shares nothing with facts, their fold or the first witness.
+// A second witness: the figures of the same users, computed by DuckDB from the raw exports. It shares nothing with facts, their fold or the first witness.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,41 +20,41 @@ const NOW = Math.floor(Date.now() / 1000)
 const TO = NOW + DAY
 const iso = (seconds: number) => new Date(seconds * 1000).toISOString().replace('.000', '')
 
-/** The same number below `of` for the same life and question, whenever the test runs. */
-const drawn = (life: number, question: number, of: number): number => {
-  const mixed = Math.imul(life * 31 + question + 1, 2_654_435_761) >>> 0
+/** The same number below `of` for the same user and question, whenever the test runs. */
+const drawn = (user: number, question: number, of: number): number => {
+  const mixed = Math.imul(user * 31 + question + 1, 2_654_435_761) >>> 0
   return (mixed >>> 7) % of
 }
 
 type Charge = { at: number; kind: 'trial' | 'period' | 'sale'; price: string; back?: { at: number; price: string } }
-type Life = { currency: string; subscribes: boolean; charges: Charge[] }
+type ChargeHistory = { currency: string; subscribes: boolean; charges: Charge[] }
 
 const PRICES = ['9.99', '4.5', '119', '0.01', '1234.567891']
 const PERIOD = 30 * DAY
 
 /** Periods that follow each other without a gap, or single sales; the last of some was given back, in part or in full. */
-function lifeOf(life: number): Life {
-  const currency = ['USD', 'EUR', 'TRY'][drawn(life, 1, 3)]!
-  const subscribes = drawn(life, 2, 2) === 0
-  const price = PRICES[drawn(life, 3, PRICES.length)]!
-  const begin = FROM + 40 * DAY + drawn(life, 4, 300) * DAY + drawn(life, 5, DAY)
-  const times = 1 + drawn(life, 6, 5)
-  const hasTrial = subscribes && drawn(life, 7, 2) === 0
+function chargeHistoryOf(user: number): ChargeHistory {
+  const currency = ['USD', 'EUR', 'TRY'][drawn(user, 1, 3)]!
+  const subscribes = drawn(user, 2, 2) === 0
+  const price = PRICES[drawn(user, 3, PRICES.length)]!
+  const begin = FROM + 40 * DAY + drawn(user, 4, 300) * DAY + drawn(user, 5, DAY)
+  const times = 1 + drawn(user, 6, 5)
+  const hasTrial = subscribes && drawn(user, 7, 2) === 0
   const charges: Charge[] = Array.from({ length: times }, (_, n) => ({
     at: begin + n * PERIOD + (hasTrial ? 7 * DAY : 0),
     kind: subscribes ? 'period' : 'sale',
     price,
   }))
   const last = charges.at(-1)!
-  const isPart = price === '119' && drawn(life, 8, 2) === 0
-  if (drawn(life, 9, 3) === 0) last.back = { at: last.at + 3 * DAY + HOUR, price: isPart ? '59.5' : price }
+  const isPart = price === '119' && drawn(user, 8, 2) === 0
+  if (drawn(user, 9, 3) === 0) last.back = { at: last.at + 3 * DAY + HOUR, price: isPart ? '59.5' : price }
   return { currency, subscribes, charges: hasTrial ? [{ at: begin, kind: 'trial', price: '0' }, ...charges] : charges }
 }
 
 const endOf = ({ at, kind }: Charge) => at + (kind === 'trial' ? 7 * DAY : PERIOD)
 
 function eventsOf(n: number) {
-  const { currency, subscribes, charges } = lifeOf(n)
+  const { currency, subscribes, charges } = chargeHistoryOf(n)
   const hasTrial = charges[0]!.kind === 'trial'
   return charges.flatMap((charge, i) => {
     const { at, kind, price, back } = charge
@@ -85,16 +85,16 @@ function eventsOf(n: number) {
 }
 
 /** Of a subscription that ended before it was recorded there are no events: the recorded ones are in their first period. */
-function recordedLifeOf(n: number): Life {
-  const life = lifeOf(n)
-  if (!life.subscribes) return life
+function recordedHistoryOf(n: number): ChargeHistory {
+  const history = chargeHistoryOf(n)
+  if (!history.subscribes) return history
   const at = NOW - 10 * DAY - drawn(n, 10, DAY)
   const back = n % 2 === 0 ? { at: at + DAY, price: '3' } : undefined
-  return { ...life, charges: [{ at, kind: 'period', price: '5.99', ...(back && { back }) }] }
+  return { ...history, charges: [{ at, kind: 'period', price: '5.99', ...(back && { back }) }] }
 }
 
 async function record(api: TestApi, n: number): Promise<void> {
-  const { currency, subscribes, charges } = recordedLifeOf(n)
+  const { currency, subscribes, charges } = recordedHistoryOf(n)
   const user = await userOf(api)
   for (const [i, charge] of charges.entries()) {
     const data = {

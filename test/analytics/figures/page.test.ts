@@ -18,10 +18,10 @@ beforeAll(async () => {
 afterAll(() => api.stop())
 
 describe('the page', () => {
-  test.each(CHARTS)('has the formulas of $code', ({ title, code, words, series, symbols }) => {
+  test.each(CHARTS)('has the formulas of $code', ({ title, code, description, series, symbols }) => {
     const [, section] = committed.split(`\n### ${title}\n`)
     const own = section!.split('\n### ')[0]!
-    expect(own).toContain(words)
+    expect(own).toContain(description)
     expect(symbols).toHaveLength(series.length)
     for (const [i, label] of series.entries()) expect(own).toContain(`| ${label} | \`${symbols[i]}\` |`)
     expect(anchorOf(title)).toBe(code)

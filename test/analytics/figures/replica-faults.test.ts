@@ -5,17 +5,17 @@ import { metrics } from '../../../api/metrics.ts'
 import { readiness } from '../../../api/readiness.ts'
 import { withFacts } from '../../../domain/analytics/figures/open-source.ts'
 import type { FactSource } from '../../../domain/analytics/figures/source.ts'
-import { dollars, sellingIn, soldBy } from './coins.ts'
+import { dollars, salesOf, sellingIn } from './coins.ts'
 import { settingWithReplicas } from './open-replicas.ts'
 
 const setting = settingWithReplicas()
-const { sell, sold } = sellingIn(setting)
+const { sell, readSales } = sellingIn(setting)
 
 test('where no file can be written, a temporary folder serves', async () => {
   await sell(1)
   await writeFile(join(setting.folder, 'replicas'), 'not a folder')
   const one = setting.open({ folder: join(setting.folder, 'replicas') })
-  expect(await sold(one)).toEqual({ sales: 1, money: dollars(1) })
+  expect(await readSales(one)).toEqual({ sales: 1, money: dollars(1) })
   expect(one.answers).toEqual(['replica'])
 })
 
@@ -23,7 +23,7 @@ test('where DuckDB could not start, it is started for the next environment', asy
   await sell(1)
   await writeFile(join(setting.folder, 'replicas'), 'not a folder')
   const one = setting.open({ folder: join(setting.folder, 'replicas') })
-  const of = async (environment: number) => Number((await withFacts(one.access, environment, soldBy))[0]!.sales)
+  const of = async (environment: number) => Number((await withFacts(one.access, environment, salesOf))[0]!.sales)
   // No temporary folder either.
   vi.stubEnv('TMPDIR', join(setting.folder, 'nowhere'))
   onTestFinished(() => void vi.unstubAllEnvs())
@@ -48,7 +48,7 @@ describe('beyond ANALYTICS_MEMORY Postgres answers, and it is counted as that', 
     await sell(5)
     const { onAnswer, counted } = measured()
     const one = setting.open({ memory: '1MB', onAnswer })
-    for (let n = 0; n < 3; n++) expect(await sold(one)).toEqual({ sales: 5, money: dollars(5) })
+    for (let n = 0; n < 3; n++) expect(await readSales(one)).toEqual({ sales: 5, money: dollars(5) })
     expect(await counted()).toEqual({ memory: '3' })
     expect(one.errors).toEqual([expect.stringMatching(/^Out of Memory Error/)])
   })
@@ -57,7 +57,7 @@ describe('beyond ANALYTICS_MEMORY Postgres answers, and it is counted as that', 
     await sell(5)
     const { onAnswer, counted } = measured()
     const one = setting.open({ memory: '64MB', onAnswer })
-    expect(await sold(one)).toEqual({ sales: 5, money: dollars(5) })
+    expect(await readSales(one)).toEqual({ sales: 5, money: dollars(5) })
     // DuckDB keeps a list in memory as a whole: 400 MB.
     const many = ({ driver, query, dialect }: FactSource) =>
       query({
@@ -68,7 +68,7 @@ describe('beyond ANALYTICS_MEMORY Postgres answers, and it is counted as that', 
       })
     expect(await withFacts(one.access, setting.project.production, many)).toEqual([{ n: 50_000_000n }])
     expect(await counted()).toEqual({ replica: '1', memory: '1' })
-    expect(await sold(one)).toEqual({ sales: 5, money: dollars(5) })
+    expect(await readSales(one)).toEqual({ sales: 5, money: dollars(5) })
     expect([await counted(), one.errors]).toEqual([{ replica: '2', memory: '1' }, []])
   })
 })

@@ -44,8 +44,8 @@ const monthly = async ({ access }: Pick<Opened, 'access'>) => {
   const { series } = await chartFigures(access, setting.project.production, chart, question)
   return series.map(({ line }) => [line.total, line.totalPrev, ...line.data].map(({ top, bottom }) => String((top * 1_000n) / bottom)))
 }
-const standing = ({ access }: Opened) =>
-  withFacts(access, setting.project.production, async source => source.standing(NOW - 20 * DAY, NOW)?.at ?? null)
+const snapshotTime = ({ access }: Opened) =>
+  withFacts(access, setting.project.production, async source => source.stockSnapshot(NOW - 20 * DAY, NOW)?.at ?? null)
 
 test('what stood at the start of a month is kept, gives the same figures, and is made anew after a change before it', async () => {
   await subscribe('long', NOW - 200 * DAY, NOW + 100 * DAY, '10')
@@ -54,17 +54,17 @@ test('what stood at the start of a month is kept, gives the same figures, and is
   const one = setting.open()
   const truth = () => monthly({ access: { ...one.access, replicas: null } })
   expect(await monthly(one)).toEqual(await truth())
-  const month = await until('the standings are made', async () => (await standing(one)) ?? undefined)
+  const month = await until('the stock snapshots are made', async () => (await snapshotTime(one)) ?? undefined)
   expect(await monthly(one)).toEqual(await truth())
-  expect(await standing(one)).toBe(month)
+  expect(await snapshotTime(one)).toBe(month)
 
   await subscribe('new', NOW - DAY, NOW + 29 * DAY, '3')
   expect(await monthly(one)).toEqual(await truth())
-  expect(await standing(one)).toBe(month)
+  expect(await snapshotTime(one)).toBe(month)
 
   await subscribe('late', NOW - 190 * DAY, NOW + 90 * DAY, '20')
   expect(await monthly(one)).toEqual(await truth())
-  await until('the standings are made again', async () => (await standing(one)) ?? undefined)
+  await until('the stock snapshots are made again', async () => (await snapshotTime(one)) ?? undefined)
   expect(await monthly(one)).toEqual(await truth())
   expect([new Set(one.answers), one.errors]).toEqual([new Set(['replica']), []])
 })
@@ -78,13 +78,13 @@ test('what a question has listed before its snapshot does not get what is made a
   })
   await connection.run(`attach ':memory:' as facts`)
   for (const statement of createTables('facts')) await connection.run(statement)
-  const standings = stockSnapshotsOf(connection, 'facts')
+  const snapshots = stockSnapshotsOf(connection, 'facts')
   const times = Array.from({ length: 10 }, (_, n) => Date.UTC(2025, n) / 1000)
-  const lists = [standings.list()]
+  const lists = [snapshots.list()]
   for (const at of times) {
-    standings.want(at)
-    await standings.make()
-    lists.push(standings.list())
+    snapshots.want(at)
+    await snapshots.make()
+    lists.push(snapshots.list())
   }
   const kept = lists.map(list => list.map(({ at }) => at))
   expect(kept).toEqual(lists.map((_, made) => times.slice(Math.max(0, made - 8), made)))

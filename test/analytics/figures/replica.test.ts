@@ -8,23 +8,23 @@ import { dollars, sellingIn } from './coins.ts'
 import { type Opened, settingWithReplicas } from './open-replicas.ts'
 
 const setting = settingWithReplicas()
-const { sell, sold } = sellingIn(setting)
+const { sell, readSales } = sellingIn(setting)
 
 const files = async () => (await readdir(setting.folder)).filter(name => name.endsWith('.duckdb'))
 
 test('what was posted is in the next answer, and after a restart the file serves again', async () => {
   await sell(3)
   const first = setting.open()
-  expect(await sold(first)).toEqual({ sales: 3, money: dollars(3) })
+  expect(await readSales(first)).toEqual({ sales: 3, money: dollars(3) })
   for (let n = 4; n < 8; n++) {
     await sell(1)
-    expect(await sold(first)).toEqual({ sales: n, money: dollars(n) })
+    expect(await readSales(first)).toEqual({ sales: n, money: dollars(n) })
   }
   expect(new Set(first.answers)).toEqual(new Set(['replica']))
   await first.close()
   await sell(1)
   const second = setting.open()
-  expect(await sold(second)).toEqual({ sales: 8, money: dollars(8) })
+  expect(await readSales(second)).toEqual({ sales: 8, money: dollars(8) })
   expect([second.answers, second.errors, (await files()).length]).toEqual([['replica'], [], 1])
 })
 
@@ -52,7 +52,7 @@ describe('a file that is of no use is made anew', () => {
   test.each(Object.entries(SPOILED))('%s', async (_name, spoil) => {
     await sell(2)
     const before = setting.open()
-    await sold(before)
+    await readSales(before)
     await before.close()
     await spoil(join(setting.folder, (await files())[0]!))
     const after = setting.open()
@@ -60,7 +60,7 @@ describe('a file that is of no use is made anew', () => {
       'select count(*)::int as sales, sum(amount)::text as money from transaction_facts where environment = $1 and kind = 5',
       [setting.project.production],
     )
-    expect(await sold(after)).toEqual({ sales: rows[0]!.sales, money: BigInt(rows[0]!.money) })
+    expect(await readSales(after)).toEqual({ sales: rows[0]!.sales, money: BigInt(rows[0]!.money) })
     expect([after.answers, after.errors]).toEqual([['replica'], []])
   })
 })
@@ -68,13 +68,13 @@ describe('a file that is of no use is made anew', () => {
 test('a new generation reaches a replica that is open', async () => {
   await sell(2)
   const one = setting.open()
-  await sold(one)
+  await readSales(one)
   await setting.api.pool.query(
     `with gone as (delete from transaction_facts where environment = $1) update fact_state set generation = 2, seq = seq + 1 where environment = $1`,
     [setting.project.production],
   )
-  expect((await sold(one)).sales).toBe(0)
-  expect((await sold(one)).sales).toBe(0)
+  expect((await readSales(one)).sales).toBe(0)
+  expect((await readSales(one)).sales).toBe(0)
   // Postgres answers in between, unless the replica noticed by itself.
   expect(one.answers.at(-1)).toBe('replica')
 })
@@ -82,14 +82,14 @@ test('a new generation reaches a replica that is open', async () => {
 test('rows that were on their way to a file when a process died are removed by whoever has the file next', async () => {
   await sell(1)
   const first = setting.open()
-  await sold(first)
+  await readSales(first)
   await first.close()
   const [file] = await files()
   const left = ['0b1c', '2d3e'].map(name => `${file}.${name}.csv`)
   const other = `${file!.replace('-0.duckdb', '-1.duckdb')}.4f5a.csv`
   for (const name of [...left, other]) await writeFile(join(setting.folder, name), '1,2')
   const second = setting.open()
-  expect([(await sold(second)).sales, second.answers]).toEqual([1, ['replica']])
+  expect([(await readSales(second)).sales, second.answers]).toEqual([1, ['replica']])
   // The other rows are of another process.
   expect((await readdir(setting.folder)).filter(name => name.endsWith('.csv'))).toEqual([other])
 })
@@ -97,16 +97,16 @@ test('rows that were on their way to a file when a process died are removed by w
 test('facts of all kinds make a replica worth it', async () => {
   await sell(2)
   const one = setting.open({ from: 4 })
-  expect([await sold(one), one.answers]).toEqual([{ sales: 2, money: dollars(2) }, ['replica']])
+  expect([await readSales(one), one.answers]).toEqual([{ sales: 2, money: dollars(2) }, ['replica']])
   const few = setting.open({ from: 5 })
-  expect([await sold(few), few.answers]).toEqual([{ sales: 2, money: dollars(2) }, []])
+  expect([await readSales(few), few.answers]).toEqual([{ sales: 2, money: dollars(2) }, []])
 })
 
 test('what an earlier version of the service left is removed', async () => {
   await sell(1)
   await mkdir(setting.folder, { recursive: true })
   await writeFile(join(setting.folder, '7-0123456789ab-0.duckdb'), '')
-  await sold(setting.open())
+  await readSales(setting.open())
   expect(await files()).not.toContain('7-0123456789ab-0.duckdb')
 })
 
@@ -115,9 +115,9 @@ test('who was erased is in no replica after the next question', async () => {
   const leaver = (await setting.api.call('POST', '/v4/users', { key: setting.project.secret, body: { environment: 'prod' } })).body.id
   await sell(1, '10', leaver)
   const one = setting.open()
-  expect((await sold(one)).sales).toBe(3)
+  expect((await readSales(one)).sales).toBe(3)
   expect((await setting.api.call('DELETE', `/v4/customers/${leaver}`, { key: setting.project.secret })).status).toBeLessThan(300)
-  expect((await sold(one)).sales).toBe(2)
+  expect((await readSales(one)).sales).toBe(2)
   const left = await withFacts(one.access, setting.project.production, ({ query, dialect }) =>
     query({ text: `select count(*) as n from ${dialect.tables.users} u` }),
   )
@@ -131,9 +131,9 @@ test('a word that only an erased user had is in no replica after the next questi
   await sell(1, '10', leaver, 'rare')
   const one = setting.open()
   const words = (opened: Opened) =>
-    withFacts(opened.access, project.production, async ({ numbersOf, wordsOf }) => {
+    withFacts(opened.access, project.production, async ({ numbersOf, textsOf }) => {
       const numbers = await numbersOf(['iOS|coins', 'iOS|rare'])
-      return [[...numbers.keys()].sort(), [...(await wordsOf([...numbers.values()])).values()].sort()]
+      return [[...numbers.keys()].sort(), [...(await textsOf([...numbers.values()])).values()].sort()]
     })
   const both = ['iOS|coins', 'iOS|rare']
   expect(await words(one)).toEqual([both, both])
@@ -159,7 +159,7 @@ test('after any pulls a replica has the facts of a new one', async () => {
         'insert into stale_users (environment, user_no) select environment, no from users where environment = $1 on conflict do nothing',
         [setting.project.production],
       )
-    await sold(followed)
+    await readSales(followed)
   }
   const fresh = setting.open({ folder: join(setting.folder, 'fresh') })
   const contentOf = (access: FactAccess) =>

@@ -11,7 +11,7 @@ import { settingWithReplicas } from './open-replicas.ts'
 const LIMIT_MS = 200
 
 const setting = settingWithReplicas()
-const { sell, sold } = sellingIn(setting)
+const { sell, readSales } = sellingIn(setting)
 
 const STATEMENTS = {
   postgres: 'select pg_sleep(36000)',
@@ -43,24 +43,24 @@ test('Postgres cancels the statement, and the connection answers the next questi
   const { rows } = await setting.api.pool.query(`select state, query from pg_stat_activity where application_name = 'limited'`)
   expect(rows).toEqual([{ state: 'idle', query: 'rollback' }])
   expect((await scanning.query('show statement_timeout')).rows).toEqual([{ statement_timeout: '0' }])
-  expect(await sold({ access })).toEqual({ sales: 2, money: dollars(2) })
+  expect(await readSales({ access })).toEqual({ sales: 2, money: dollars(2) })
   expect(await backend()).toBe(before)
 })
 
 test('DuckDB interrupts the statement, and the replica answers the next questions', async () => {
   await sell(2)
   const one = setting.open()
-  await sold(one)
+  await readSales(one)
   // Statements that went on would take both turns.
   for (let n = 0; n < 3; n++) expect(await queryTooMuch(one.access)).toEqual(TOO_LATE)
-  for (let n = 0; n < 3; n++) expect(await sold(one)).toEqual({ sales: 2, money: dollars(2) })
+  for (let n = 0; n < 3; n++) expect(await readSales(one)).toEqual({ sales: 2, money: dollars(2) })
   expect([one.answers, one.errors]).toEqual([['replica', 'replica', 'replica', 'replica'], []])
 })
 
 test('a question whose turn does not come in time', async () => {
   await sell(1)
   const one = setting.open()
-  await sold(one)
+  await readSales(one)
   const held = Promise.withResolvers<void>()
   const isHeld = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const holding = isHeld.map(({ resolve }) =>
@@ -73,7 +73,7 @@ test('a question whose turn does not come in time', async () => {
   expect(await queryTooMuch(one.access)).toEqual(TOO_LATE)
   held.resolve()
   await Promise.all(holding)
-  expect(await sold(one)).toEqual({ sales: 1, money: dollars(1) })
+  expect(await readSales(one)).toEqual({ sales: 1, money: dollars(1) })
 })
 
 describe('over HTTP', () => {

@@ -73,10 +73,10 @@ test('the same purchases, access and events follow in every order', async () => 
   for (const [run, { story, user }] of runs) {
     const facts = (await api.pool.query(FACTS, [user, run])).rows
     const events = shownEvents((await api.pool.query<Shown>(EVENTS, [user, run])).rows)
-    const standing = (await api.pool.query('select status, payments_count from users where id = $1', [user])).rows[0]
+    const userState = (await api.pool.query('select status, payments_count from users where id = $1', [user])).rows[0]
     const known = expected.get(story)
-    if (known === undefined) expected.set(story, { facts, events, standing })
-    else expect({ story, facts, events, standing }).toEqual({ story, ...known })
+    if (known === undefined) expected.set(story, { facts, events, userState })
+    else expect({ story, facts, events, userState }).toEqual({ story, ...known })
   }
   expect(expected.size).toBe(STORIES.length)
 })

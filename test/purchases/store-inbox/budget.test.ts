@@ -32,23 +32,23 @@ const stand = () => database.pool.query(`update store_budgets set filled_at = cl
 async function granted(budget: StoreBudget, purpose: 'claim' | 'refresh', tries: number): Promise<number> {
   await takeRequest(database.pool, budget, purpose)
   await stand()
-  const words = await Promise.all(
+  const answers = await Promise.all(
     Array.from({ length: tries - 1 }, (_, n) => takeRequest(n % 2 === 0 ? database.pool : other, budget, purpose)),
   )
-  return 1 + words.filter(word => word.is === 'granted').length
+  return 1 + answers.filter(word => word.is === 'granted').length
 }
 
 test('queues take three quarters of a full bucket, over all processes, and claims the rest', async () => {
   expect(await granted(apple(), 'refresh', 60)).toBe(30)
-  const words = await Promise.all(Array.from({ length: 15 }, () => takeRequest(database.pool, apple(), 'claim')))
-  expect(words.filter(word => word.is === 'granted')).toHaveLength(10)
+  const answers = await Promise.all(Array.from({ length: 15 }, () => takeRequest(database.pool, apple(), 'claim')))
+  expect(answers.filter(word => word.is === 'granted')).toHaveLength(10)
 })
 
 test('the bucket fills with time, to its size and no further', async () => {
   expect(await granted(apple(), 'claim', 60)).toBe(40)
   await pass(3600 + 0.25)
-  const words = await Promise.all(Array.from({ length: 20 }, () => takeRequest(database.pool, apple(), 'claim')))
-  expect(words.filter(word => word.is === 'granted').length).toBeGreaterThanOrEqual(10)
+  const answers = await Promise.all(Array.from({ length: 20 }, () => takeRequest(database.pool, apple(), 'claim')))
+  expect(answers.filter(word => word.is === 'granted').length).toBeGreaterThanOrEqual(10)
   await pass(7200)
   await takeRequest(database.pool, apple(), 'claim')
   await stand()

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { startApi, type TestApi, type TestProjectKeys } from '../../harness/api.ts'
-import { admitSigned, type SignedContent, signed, signedContent } from '../../harness/signed-store.ts'
+import { type SignedContent, signed, signedContent, verifySigned } from '../../harness/signed-store.ts'
 import { inboxOf } from '../../harness/store-inbox.ts'
 
 export const SECRET = 'the secret that the store signs with'
@@ -17,10 +17,10 @@ export async function startReceiving(limitMs?: number) {
   const api: TestApi = await startApi({
     rateLimit: { perSecond: 0.001, burst: 50 },
     stores: {
-      admits: {
-        apple: admitSigned('shared_secret', held),
-        google: admitSigned('package_name', held),
-        stripe: admitSigned('webhook_secret', held),
+      verifiers: {
+        apple: verifySigned('shared_secret', held),
+        google: verifySigned('package_name', held),
+        stripe: verifySigned('webhook_secret', held),
       },
       ...(limitMs && { limitMs }),
     },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { connect } from '../../../store/connect.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { startApi } from '../../harness/api.ts'
-import { admitSigned } from '../../harness/signed-store.ts'
+import { verifySigned } from '../../harness/signed-store.ts'
 import { type Network, networkTo } from '../../harness/silent-network.ts'
 import { inboxOf } from '../../harness/store-inbox.ts'
 import { type Receiving, type Reply, SECRET, startReceiving } from './fixture.ts'
@@ -89,7 +89,7 @@ describe('504 is for what is not recorded in time', () => {
 test('502 is for a database that is away, and what is sent again afterwards is recorded', async () => {
   let network: Network | undefined
   const other = await startApi({
-    stores: { admits: { apple: admitSigned('shared_secret') } },
+    stores: { verifiers: { apple: verifySigned('shared_secret') } },
     async requestPool(url) {
       network = await networkTo(url)
       return connect({ url: network.url, max: 2 })

@@ -103,10 +103,10 @@ describe('recording', () => {
   test('by many transactions at once, over the same queues in any order, records each once', async () => {
     const { id } = await api.newProject()
     const items = Array.from({ length: 60 }, (_, n) => notification(id, { queue: `lane-${n % 7}` }))
-    const words = await Promise.all(
+    const answers = await Promise.all(
       Array.from({ length: 12 }, (_, n) => recordNotifications(api.pool, n % 2 === 0 ? items : items.toReversed())),
     )
-    expect(words.flat().filter(word => word === 'recorded')).toHaveLength(60)
+    expect(answers.flat().filter(word => word === 'recorded')).toHaveLength(60)
     expect(await inboxOf(api.pool, id)).toHaveLength(60)
     const { rows } = await api.pool.query('select name from store_lanes where project = $1 order by name', [id])
     expect(rows).toHaveLength(7)

@@ -30,7 +30,7 @@ const consents = (user: string, value: string) =>
   stores.good('POST', `/v4/users/${user}/properties`, { properties: [{ key: 'consumption_consent', value }] })
 
 /** A subscription of a user. `send` brings Apple's request. */
-async function sold(preference: string, consent: string | null) {
+async function insertSale(preference: string, consent: string | null) {
   await openShop(stores, 'apple')
   await stores.api.pool.query('update projects set refund_preference = $2 where id = $1', [stores.project.id, preference])
   const { id, account } = await stores.user()
@@ -49,7 +49,7 @@ test.each([
   ['decline', 'DECLINE'],
   ['grant_full', 'GRANT_FULL'],
 ])('a project that prefers %s says so once, however often Apple asks', async (preference, word) => {
-  const { subscription, send } = await sold(preference, 'true')
+  const { subscription, send } = await insertSale(preference, 'true')
   const request = await send()
   await ended()
   await send(request)
@@ -68,7 +68,7 @@ test.each([
   ['decline', 'false'],
   ['none', 'true'],
 ])('nothing is sent by a project that prefers %s, of a customer whose consent is %s', async (preference, consent) => {
-  const { send } = await sold(preference, consent)
+  const { send } = await insertSale(preference, consent)
   await send()
   // A run would have been created with the record of the request.
   expect(await stores.events()).toContain('refund_consumption')
@@ -91,7 +91,7 @@ const waits = () =>
   })
 
 test('after 503 it is sent again', async () => {
-  const { send } = await sold('decline', 'true')
+  const { send } = await insertSale('decline', 'true')
   refuse()
   await send()
   await waits()
@@ -103,7 +103,7 @@ test('after 503 it is sent again', async () => {
 })
 
 test('consent that is withdrawn meanwhile counts', async () => {
-  const { id, send } = await sold('decline', 'true')
+  const { id, send } = await insertSale('decline', 'true')
   refuse()
   await send()
   await waits()

@@ -11,12 +11,12 @@ import type { AdServices, AdServicesAnswer } from './ad-services.ts'
 export type AdServicesDeps = { pool: Pool; adServices: AdServices }
 
 const HOUR = 3600
-/** While Apple does not answer: a token is good for 24 hours. */
+/** The waits while Apple does not answer: a token is valid for 24 hours. */
 const WAITS = [10, 60, 300, 1800, HOUR, 2 * HOUR, ...Array.from({ length: 5 }, () => 4 * HOUR)]
-/** Apple may know a token a little later than the device has it, and says so in its documentation: three times more, after five seconds each. */
+/** By Apple's documentation a token may be known to Apple a little later than to the device: three more attempts, after five seconds each. */
 const UNKNOWN_WAITS = [5, 5, 5]
 
-/** Asks Apple about a token of an app, and stores the answer as the attribution of the user. */
+/** Sends the token of an app to Apple, and stores the answer as the attribution of the user. */
 export const exchangeAdServicesToken = ({ pool, adServices }: AdServicesDeps): Workflow => ({
   kind: AD_SERVICES_WORKFLOW.workflow,
   version: AD_SERVICES_WORKFLOW.version,
@@ -34,7 +34,7 @@ export const exchangeAdServicesToken = ({ pool, adServices }: AdServicesDeps): W
   failed: (tx, _environment, subject) => endAdServices(tx, Number(subject), { is: 'unanswered' }),
 })
 
-/** Repeats the question until it is answered, or for as long as an answer can come. */
+/** Repeats the request until there is an answer, or as long as an answer can still come. */
 async function exchanged(
   { step, sleep }: Pick<RunContext, 'step' | 'sleep'>,
   exchange: (signal: AbortSignal) => Promise<AdServicesAnswer>,

@@ -1,12 +1,12 @@
 import type { AdServicesResult } from '../../../domain/audience/customers/ad-services.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 
-/** `unknown`: Apple does not know the token, yet or any more. `later`: no answer. */
+/** `unknown`: Apple does not know the token yet, or does not know it any more. `later`: no answer. */
 export type AdServicesAnswer = AdServicesResult | { is: 'unknown' } | { is: 'later'; why: string; afterSeconds: number | null }
 
 export type AdServices = { exchange(token: string, signal: AbortSignal): Promise<AdServicesAnswer> }
 
-/** Apple's service that tells which of its ads led to an installation. It wants no key: the token says whose app it is. */
+/** Apple's service that returns the ad which led to an installation. It needs no key: the token identifies the app. */
 export const adServices = ({ outgoing, url }: { outgoing: Outgoing; url: string }): AdServices => ({
   async exchange(token, signal) {
     const answer = await outgoing.request({
@@ -30,12 +30,12 @@ export const adServices = ({ outgoing, url }: { outgoing: Outgoing; url: string 
   },
 })
 
-/** Apple's answer to builds of developers has it for every number. */
+/** Apple answers builds of developers with this number in every field. */
 const SAMPLE = 1_234_567_890
 
 const idOf = (value: unknown): string | undefined => (Number.isSafeInteger(value) ? String(value) : undefined)
 
-/** Undefined: it is no answer of Apple. */
+/** Undefined: the text is no answer of Apple. */
 function readAnswer(text: string): AdServicesResult | undefined {
   const result = parsed(text)
   if (typeof result !== 'object' || result === null) return undefined

@@ -9,10 +9,10 @@ import type { AppStore } from './client.ts'
 
 export type ConsumptionDeps = { pool: Pool; secrets: Secrets; apple: Pick<AppStore, 'sendConsumption'> }
 
-/** Eleven hours together: Apple decides without an answer after twelve. */
+/** The waits add up to eleven hours: Apple decides without an answer after twelve. */
 const WAITS = [60, 300, 1800, 3600, 7200, 7200, 7200, 7200, 5400]
 
-/** Tells Apple what the project wants about a request for a refund. */
+/** Sends Apple the project's preference about a request for a refund. */
 export const answerConsumption = (deps: ConsumptionDeps): Workflow => ({
   kind: CONSUMPTION_WORKFLOW.workflow,
   version: CONSUMPTION_WORKFLOW.version,

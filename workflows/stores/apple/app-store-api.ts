@@ -9,8 +9,9 @@ import { APPLE_ENVIRONMENT, type SignatureRules } from './signed-data.ts'
 import { UnreadableContent } from './signed-payload.ts'
 
 /**
- * `fetch` bounds address, time and size of an answer, follows no redirect and rejects with `FetchFailed` when there is none. `urls`: the bases of
- * the App Store Server API. `rules.now`: real time in ms. `patienceMs`: how long a signed claim waits for Apple; 8 s unless given.
+ * `fetch` limits the address, the time and the size of an answer, follows no redirect and rejects with `FetchFailed` when there is no
+ * answer. `urls`: the bases of the App Store Server API. `rules.now`: real time in ms. `patienceMs`: how long a signed claim waits for
+ * Apple; 8 s unless given.
  */
 export type AppleDeps = {
   fetch: typeof globalThis.fetch
@@ -22,7 +23,7 @@ export type AppleDeps = {
 type NoAppleAnswer = Exclude<StoreAnswer, { is: 'reports' }>
 export type AppleAnswer<Value> = { is: 'answer'; value: Value } | NoAppleAnswer
 
-/** Apple asks to wait. */
+/** Apple requires a pause. */
 class TooManyRequests extends Error {
   readonly afterMs: number | null
   constructor(afterMs: number | null) {
@@ -43,7 +44,7 @@ class OverQuota extends Error {
 type LibraryResponse = Awaited<ReturnType<AppStoreServerAPIClient['makeFetchRequest']>>
 type ApiKey = { key: string; keyId: string; issuerId: string; bundleId: string }
 
-/** Apple's client with its signed tokens, answers and errors, over the given `fetch`. One for each question. */
+/** Apple's client with its signed tokens, answers and errors, over the given `fetch`. One client for each request. */
 export class AppStoreApi extends AppStoreServerAPIClient {
   readonly #deps: AppleDeps
   readonly #context: FetchContext
@@ -73,7 +74,7 @@ export class AppStoreApi extends AppStoreServerAPIClient {
   }
 }
 
-/** The key of the App Store Server API; null when the project has not connected the store, or its key is none that Apple gives out. */
+/** The key of the App Store Server API; null when the project has not connected the store, or when its key cannot be a key of Apple's. */
 function apiKey(settings: StoreSettings): ApiKey | null {
   const [key, keyId, issuerId, bundleId] = ['iap_private_key', 'iap_key_identifier', 'iap_issuer_id', 'bundle_id'].map(name =>
     settings.enabled ? settings.value(name) : null,
@@ -86,7 +87,7 @@ function apiKey(settings: StoreSettings): ApiKey | null {
   }
 }
 
-/** Apple's 404s that pass by themselves. */
+/** Errors of Apple with status 404 that end by themselves. */
 const FOR_NOW = new Set<number | null>([
   APIError.ACCOUNT_NOT_FOUND_RETRYABLE,
   APIError.APP_NOT_FOUND_RETRYABLE,
@@ -121,7 +122,7 @@ function noAnswer(error: unknown): NoAppleAnswer {
   throw error
 }
 
-/** Fetches from Apple. An answer whose signatures do not hold is no answer. Throws for a defect or when the signal aborts. */
+/** Fetches from Apple. An answer with an invalid signature counts as no answer. Throws for a defect or when the signal aborts. */
 export async function fetchFromApple<Value>(
   deps: AppleDeps,
   context: FetchContext,

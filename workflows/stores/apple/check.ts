@@ -16,7 +16,7 @@ function todoOf({ is }: AppleAnswer<unknown>, why: string, isProduction: boolean
   return why === 'not_connected' ? TODO.key : TODO.bundle
 }
 
-/** Requests what Apple could not deliver within the last hour, as the sweeps do. */
+/** Requests the notifications that Apple could not deliver within the last hour, as the sweeps do. */
 export async function checkAppleApi(deps: AppleDeps, context: FetchContext): Promise<PermissionCheck[]> {
   const permission = `App Store Server API, ${context.environment}`
   const now = deps.rules.now()

@@ -13,22 +13,22 @@ import { verifyAppleNotification } from './verify.ts'
 export type AppStore = StoreClient & {
   /** For sweeps: a page of the notifications that Apple attempted to post. */
   notificationHistory(range: AppleHistoryRange, token: string | null, context: FetchContext): Promise<AppleAnswer<AppleHistoryPage>>
-  /** Asks for a test notification; the answer is its token. */
+  /** Requests a test notification; the answer is its token. */
   requestTest(context: FetchContext): Promise<AppleAnswer<string>>
   /** The results of Apple's attempts to post a test notification. */
   testAttempts(token: string, context: FetchContext): Promise<AppleAnswer<string[]>>
-  /** Answers a request for consumption information about a transaction, of a customer who has consented. */
+  /** Answers a request for consumption information about a transaction of a customer who has consented. */
   sendConsumption(transaction: string, wish: AppleRefundWish, context: FetchContext): Promise<AppleAnswer<null>>
 }
 
-/** `roots`: certificates in DER. `onlineChecks`: certificates are asked about by OCSP, and must be valid now. `now`: real time in ms. */
+/** `roots`: certificates in DER. `onlineChecks`: certificates are checked by OCSP, and must be valid now. `now`: real time in ms. */
 export type AppStoreSetup = Omit<AppleDeps, 'rules'> & { roots: readonly Buffer[]; onlineChecks: boolean; now?: () => number }
 
-/** The App Store: Server Notifications V2 and the App Store Server API. One for a process: it keeps judged certificates. */
+/** The App Store: Server Notifications V2 and the App Store Server API. One client for a process: it caches verified certificate chains. */
 export function appStore({ roots, onlineChecks, now = Date.now, ...setup }: AppStoreSetup): AppStore {
   const deps: AppleDeps = { ...setup, rules: { roots, onlineChecks, chains: judgedChains(onlineChecks), now } }
   return {
-    admit: (arrival, settings) => verifyAppleNotification(deps.rules, arrival, settings),
+    verify: (arrival, settings) => verifyAppleNotification(deps.rules, arrival, settings),
     read: (notification, settings) => readAppleNotification(deps.rules, notification, settings),
     refresh: (queue, context) => refreshAppleLineage(deps, queue, context),
     confirm: (claim, context) => confirmAppleClaim(deps, claim, context),

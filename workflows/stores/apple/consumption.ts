@@ -3,13 +3,13 @@ import type { FetchContext } from '../store-client.ts'
 import { type AppleAnswer, type AppleDeps, fetchFromApple } from './app-store-api.ts'
 import { isAppleId } from './refresh-lineage.ts'
 
-/** What the project wants Apple to do with a request for a refund. */
+/** The project's preference for Apple's decision about a refund. */
 export type AppleRefundWish = 'decline' | 'grant_full'
 
 const PREFERENCE = { decline: RefundPreference.DECLINE, grant_full: RefundPreference.GRANT_FULL } as const
 
 /**
- * Answers Apple's request for consumption information, within 12 h of it. Only for a customer who has consented to it: Apple demands that. May be
+ * Answers Apple's request for consumption information, within 12 h of the request. Apple requires the customer's consent. The answer may be
  * repeated.
  */
 export async function sendAppleConsumption(

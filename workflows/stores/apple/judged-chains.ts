@@ -1,20 +1,20 @@
 import { createHash, type KeyObject, type X509Certificate } from 'node:crypto'
 import { VerificationException, VerificationStatus } from '@apple/app-store-server-library'
 
-/** A chain whose signatures and extensions are right. `fromMs`, `toMs`: when all of its certificates are valid. */
+/** A verified chain: its signatures and extensions are right. `fromMs`, `toMs`: the time in which all of its certificates are valid. */
 export type JudgedChain = { publicKey: KeyObject; fromMs: number; toMs: number }
 
-/** Apple signs with very few chains at a time. */
+/** The most chains in the cache: Apple signs with very few chains at a time. */
 const MOST_KEPT = 64
-/** To judge a chain takes 6..9 ms of a processor. Forgers can send as many new chains as they like. */
+/** The most new chains a second: to verify a chain takes 6..9 ms of a processor, and an attacker can send any number of new chains. */
 const MOST_NEW_A_SECOND = 100
-/** Certificates that were asked about online may have been revoked since. */
+/** Certificates that were checked online may have been revoked since. */
 const ONLINE_MS = 15 * 60_000
 
 export type JudgedChains = {
   /**
-   * The judgement of a chain; `judge` is called for a chain that has none yet. Throws `RETRYABLE_VERIFICATION_FAILURE` for too many new chains,
-   * and what `judge` throws: bad chains are not kept.
+   * The verification of a chain; `judge` is called for a chain that has none yet. Throws `RETRYABLE_VERIFICATION_FAILURE` for too many new
+   * chains, and the errors of `judge`: bad chains are not cached.
    */
   of(certificates: readonly X509Certificate[], judge: () => Promise<JudgedChain>): Promise<JudgedChain>
 }
@@ -25,7 +25,7 @@ const nameOf = (certificates: readonly X509Certificate[]): string => {
   return hash.digest('base64')
 }
 
-/** The chains of one process. `monotonicMs`: only differences of it count. */
+/** The verified chains of one process. `monotonicMs`: only differences between its values count. */
 export function judgedChains(onlineChecks: boolean, monotonicMs: () => number = () => performance.now()): JudgedChains {
   const good = new Map<string, JudgedChain & { until: number }>()
   const underWay = new Map<string, Promise<JudgedChain>>()
@@ -60,7 +60,7 @@ export function judgedChains(onlineChecks: boolean, monotonicMs: () => number = 
       const known = good.get(name)
       if (known && now < known.until) return known
       good.delete(name)
-      // The many notifications that arrive at the same moment wait for one judgement.
+      // Notifications with the same chain that arrive at the same moment wait for one verification.
       const waited = underWay.get(name)
       if (waited) return waited
       count(now)

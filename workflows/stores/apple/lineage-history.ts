@@ -13,10 +13,10 @@ import {
   wholeSecondOf,
 } from './transaction-statement.ts'
 
-/** 20 transactions a page: a weekly subscription of 38 years. */
+/** The most pages, of 20 transactions each: a weekly subscription of 38 years. */
 const MOST_PAGES = 100
 
-/** The last transaction of a subscription and what its renewal is about. */
+/** The last transaction of a subscription, and its renewal info. */
 type LastTransaction = {
   transaction: AppleTransaction
   renewal: AppleRenewal | null
@@ -24,9 +24,9 @@ type LastTransaction = {
   group: string | undefined
 }
 
-/** The state of the lineage's subscription; null: it has none. */
+/** The state of the lineage's subscription; null: the lineage has none. */
 async function lastTransaction(verifier: AppleSignatures, { data }: StatusResponse, lineage: string): Promise<LastTransaction | null> {
-  // An answer of another kind must not be taken for "nothing is known": of a claim, that means fraud.
+  // An answer of another kind must not count as "nothing is known": for a claim, that means fraud.
   if (!Array.isArray(data)) throw new UnreadableContent('an answer has no data')
   for (const { subscriptionGroupIdentifier: group, lastTransactions = [] } of data) {
     const item = lastTransactions.find(({ originalTransactionId }) => originalTransactionId === lineage)
@@ -64,7 +64,7 @@ async function transactionsOf(
 const inOrder = (a: AppleTransaction, b: AppleTransaction): number =>
   a.purchaseDate - b.purchaseDate || (a.transactionId < b.transactionId ? -1 : 1)
 
-/** A change of product between two periods: what was upgraded is marked, and a renewal to another product is a downgrade. */
+/** A change of product between two periods. Apple marks a transaction that was upgraded; a renewal to another product is a downgrade. */
 function reportedLevel(before: AppleTransaction | undefined, transaction: AppleTransaction): ReportedPeriod {
   if (!before || !isAutoRenewable(transaction)) return {}
   // The same period under another id.
@@ -74,7 +74,7 @@ function reportedLevel(before: AppleTransaction | undefined, transaction: AppleT
   return isChanged ? { level: { is: 'downgrade' } } : {}
 }
 
-/** What the state of the subscription says of a grace period. */
+/** The grace period, from the state of the subscription. */
 function reportedGrace(status: number | undefined, { signedDate }: AppleRenewal): ReportedPeriod {
   if (status === Status.BILLING_GRACE_PERIOD) return { graceOverAt: null }
   return status === Status.BILLING_RETRY ? { graceOverAt: wholeSecondOf(signedDate) } : {}
@@ -94,7 +94,7 @@ function statementsOf(transactions: AppleTransaction[], last: LastTransaction | 
 }
 
 function reportOf(lineage: string, transactions: AppleTransaction[], last: LastTransaction | null, isWhole: boolean): StoreReport | null {
-  // The history may be a moment older than the state, and lack its transaction.
+  // The history may be a moment older than the state, and lack the transaction of the state.
   const isKnown = transactions.some(({ transactionId }) => transactionId === last?.transaction.transactionId)
   const all = [...transactions, ...(last && !isKnown ? [last.transaction] : [])].sort(inOrder)
   if (all.length === 0) return null
@@ -110,7 +110,7 @@ function reportOf(lineage: string, transactions: AppleTransaction[], last: LastT
   }
 }
 
-/** Everything that Apple says of a lineage: the state of its subscription and all its transactions; null: it does not know it. */
+/** Everything that Apple reports of a lineage: the state of its subscription and all its transactions; null: Apple does not know the lineage. */
 export async function appleLineage(api: AppStoreApi, verifier: AppleSignatures, lineage: string): Promise<StoreReport | null> {
   const last = await lastTransaction(verifier, await api.getAllSubscriptionStatuses(lineage), lineage)
   const { transactions, isWhole } = await transactionsOf(api, verifier, lineage, last?.group)
@@ -119,7 +119,7 @@ export async function appleLineage(api: AppStoreApi, verifier: AppleSignatures, 
   return reportOf(lineage, own, last, isWhole)
 }
 
-/** Null where Apple says nothing of the lineage that is credible: the customer has other lineages. */
+/** Null where Apple reports nothing credible of the lineage: the customer has other lineages. */
 function credibleOrNull(report: () => StoreReport | null): StoreReport | null {
   try {
     return report()

@@ -14,7 +14,7 @@ export const amountOf = (milliunits: number): string => exactDecimal(whole(milli
 /** 100 %, in thousandths of a percent. */
 const ALL = 100_000n
 
-/** The share of a price that went back, rounded to a thousandth of the currency; null: all of it. `percentage` in thousandths of a percent. */
+/** The refunded share of a price, rounded to a thousandth of the currency; null: all of it. `percentage` in thousandths of a percent. */
 export function refundedShare(price: number, percentage: number): string | null {
   const share = whole(percentage, 'revocationPercentage')
   return share >= ALL ? null : exactDecimal((whole(price, 'price') * share + ALL / 2n) / ALL, PLACES)

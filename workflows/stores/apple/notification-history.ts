@@ -2,10 +2,13 @@ import type { FetchContext } from '../store-client.ts'
 import { type AppleAnswer, type AppleDeps, fetchFromApple } from './app-store-api.ts'
 import { notificationBody } from './signed-payload.ts'
 
-/** Times in ms. `onlyFailures`: those that did not reach the service. Apple tells only what it attempted to send, up to 180 days back (sandbox: 30). */
+/**
+ * Times in ms. `onlyFailures`: only notifications that did not reach the service. Apple lists only notifications that it attempted to send,
+ * up to 180 days back (sandbox: 30).
+ */
 export type AppleHistoryRange = { fromMs: number; toMs: number; onlyFailures: boolean }
 
-/** `bodies`: the notifications as they would have been posted, at most 20. `next`: the token of the next page; null: there is none. */
+/** `bodies`: the notifications as Apple posts them, at most 20. `next`: the token of the next page; null: there is none. */
 export type AppleHistoryPage = { bodies: Uint8Array[]; next: string | null }
 
 export async function appleNotificationHistory(

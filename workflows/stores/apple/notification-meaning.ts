@@ -1,7 +1,8 @@
 /**
- * What the type of a notification adds to the transaction and renewal info that it carries. recovered: the charge had failed before. upgrade: the
- * period ends the one before. switched: auto-renew. retry, graceOver, ended: the charge failed, also at the end of the grace period, or is given
- * up. refunded, refundReversed, revoked: of the transaction. consumptionRequested, refundDeclined: an event by itself.
+ * The meaning that the type of a notification adds to its transaction and renewal info. recovered: the charge had failed before. upgrade:
+ * the period ends the period before it. switched: auto-renew was switched. retry, graceOver, ended: the charge failed, the grace period
+ * ended without a charge, Apple gave up. refunded, refundReversed, revoked: the transaction was. consumptionRequested, refundDeclined: an
+ * event by itself.
  */
 export type AppleAddition =
   | 'nothing'
@@ -17,7 +18,7 @@ export type AppleAddition =
   | 'consumptionRequested'
   | 'refundDeclined'
 
-/** `refresh`: the notification does not say enough by itself. `isOfLast`: the transaction is the last of its lineage, which renewal info is about. */
+/** `refresh`: the notification alone does not suffice. `isOfLast`: the transaction is the last of its lineage, to which renewal info refers. */
 export type NotificationMeaning = { adds: AppleAddition; refresh: boolean; isOfLast: boolean }
 
 const meaning = (adds: AppleAddition, { refresh = false, isOfLast = true } = {}): NotificationMeaning => ({ adds, refresh, isOfLast })
@@ -25,7 +26,7 @@ const meaning = (adds: AppleAddition, { refresh = false, isOfLast = true } = {})
 const ANY_TRANSACTION = { isOfLast: false }
 const REFRESHED = { refresh: true }
 
-/** By type, or by type and subtype where the subtype changes the meaning. A type that is not in the table is of no interest. */
+/** By type, or by type and subtype where the subtype changes the meaning. Types that are not in the table are ignored. */
 const MEANINGS = new Map<string, NotificationMeaning>([
   ['SUBSCRIBED', meaning('nothing')],
   ['OFFER_REDEEMED', meaning('nothing')],
@@ -52,6 +53,6 @@ const MEANINGS = new Map<string, NotificationMeaning>([
   ['METADATA_UPDATE', meaning('nothing')],
 ])
 
-/** Null: of no interest. */
+/** Null: the notification is ignored. */
 export const meaningOf = (type: string, subtype: string | null): NotificationMeaning | null =>
   MEANINGS.get(`${type} ${subtype}`) ?? MEANINGS.get(type) ?? null

@@ -23,7 +23,7 @@ import {
 const AUTO_RENEW_ENABLED = 'AUTO_RENEW_ENABLED'
 const GRACE_PERIOD = 'GRACE_PERIOD'
 
-/** A verified notification. `signedDate` is that of the outer signature. */
+/** A verified notification. `signedDate`: of the outer signature. */
 type Notified = {
   subtype: string | null
   signedDate: number
@@ -32,7 +32,7 @@ type Notified = {
   meaning: NotificationMeaning
 }
 
-/** What the type of the notification says of the period besides. */
+/** The reports about the period that follow from the type of the notification. */
 function periodAdded({ meaning, subtype, signedDate, renewal }: Notified, transaction: AppleTransaction): ReportedPeriod {
   const retry = meaning.isOfLast && renewal ? reportedRetry(renewal) : {}
   switch (meaning.adds) {
@@ -64,7 +64,7 @@ function periodAdded({ meaning, subtype, signedDate, renewal }: Notified, transa
   }
 }
 
-/** What the type of the notification says of auto-renew besides: renewal info may be missing. */
+/** The reports about auto-renew that follow from the type of the notification: renewal info may be missing. */
 function renewalAdded({ meaning, subtype, renewal }: Notified): ReportedRenewal {
   if (meaning.adds === 'ended') return { gaveUp: true }
   return meaning.adds === 'switched' && !renewal ? { autoRenews: subtype === AUTO_RENEW_ENABLED } : {}
@@ -101,8 +101,8 @@ async function verifiedContent(
 }
 
 /**
- * Verifies and decodes what a recorded notification carries. Throws for what is not Apple's, not this app's or not of one lineage, and for what
- * cannot be understood.
+ * Verifies and decodes the content of a recorded notification. Throws for content that is not Apple's, not of this app, not of one lineage,
+ * or unreadable.
  */
 export async function readAppleNotification(
   rules: SignatureRules,

@@ -3,7 +3,7 @@ import { type AppleDeps, fetchFromApple } from './app-store-api.ts'
 import { appleLineage } from './lineage-history.ts'
 import { appleSignaturesFor } from './signed-data.ts'
 
-/** Apple's ids are digits. The client puts an id into the path of an address as it is, so nothing else may get there. */
+/** Apple's ids are digits. The client puts an id into the path of an address unchanged, so no other text may get there. */
 export const isAppleId = (id: string): boolean => /^\d{1,32}$/.test(id)
 
 /** Fetches everything that Apple knows of a lineage. */

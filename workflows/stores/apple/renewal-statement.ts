@@ -4,18 +4,18 @@ import { amountOf } from './milliunits.ts'
 import { UnreadableContent } from './signed-payload.ts'
 import { wholeSecondOf } from './transaction-statement.ts'
 
-/** Renewal info with what Apple signs in each. */
+/** Renewal info, with the fields that Apple always signs. */
 export type AppleRenewal = JWSRenewalInfoDecodedPayload &
   Required<Pick<JWSRenewalInfoDecodedPayload, 'originalTransactionId' | 'signedDate'>>
 
-/** Throws for renewal info that lacks what makes it one. */
+/** Throws for renewal info without the required fields. */
 export function completeRenewal(renewal: JWSRenewalInfoDecodedPayload): AppleRenewal {
   if (renewal.originalTransactionId === undefined) throw new UnreadableContent('signed renewal info has no originalTransactionId')
   if (renewal.signedDate === undefined) throw new UnreadableContent('signed renewal info has no signedDate')
   return renewal as AppleRenewal
 }
 
-/** A product that begins with the next renewal is, for Apple, a downgrade: upgrades begin at once. */
+/** For Apple, a product that begins with the next renewal is a downgrade: upgrades begin at once. */
 function reportedNextProduct({ autoRenewProductId, productId }: AppleRenewal): ReportedRenewal {
   if (autoRenewProductId === undefined) return {}
   const isOther = productId !== undefined && autoRenewProductId !== productId
@@ -30,7 +30,7 @@ function reportedPrice({ priceIncreaseStatus, renewalPrice }: AppleRenewal): Rep
   }
 }
 
-/** Apple states a reason of expiry also while it retries the charge. */
+/** Apple also states a reason of expiry while it retries the charge. */
 const hasEnded = ({ expirationIntent, isInBillingRetryPeriod }: AppleRenewal): boolean =>
   expirationIntent !== undefined && isInBillingRetryPeriod !== true
 
@@ -39,7 +39,7 @@ const BILLING_ERROR = 2
 const PRICE_NOT_ACCEPTED = 3
 const PRODUCT_GONE = 4
 
-/** Why the subscription has ended. */
+/** The reason why the subscription has ended. */
 function reportedCause(renewal: AppleRenewal): ReportedRenewal {
   if (!hasEnded(renewal)) return {}
   switch (renewal.expirationIntent) {
@@ -55,7 +55,7 @@ function reportedCause(renewal: AppleRenewal): ReportedRenewal {
   }
 }
 
-/** `subject`: the last transaction of the lineage; `''` where it is not known. `added`: what is known besides. */
+/** `subject`: the last transaction of the lineage; `''` if it is unknown. `added`: further known fields. */
 export function renewalStatement(
   renewal: AppleRenewal,
   subject: string,
@@ -79,7 +79,7 @@ export function renewalStatement(
   }
 }
 
-/** What renewal info says of the last period: since when its charge is retried, and until when access goes on meanwhile. */
+/** The report about the last period from renewal info: since when its charge is retried, and until when access continues meanwhile. */
 export function reportedRetry({ isInBillingRetryPeriod, gracePeriodExpiresDate, signedDate }: AppleRenewal): ReportedPeriod {
   if (isInBillingRetryPeriod !== true) return {}
   return {

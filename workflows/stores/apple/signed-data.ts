@@ -42,7 +42,7 @@ export const isForeign = (error: unknown): boolean =>
 export const isUndecided = (error: unknown): boolean =>
   error instanceof VerificationException && error.status === VerificationStatus.RETRYABLE_VERIFICATION_FAILURE
 
-const STATUS_WORDS: Record<VerificationStatus, string> = {
+const STATUS_TEXTS: Record<VerificationStatus, string> = {
   [VerificationStatus.OK]: 'is right',
   [VerificationStatus.VERIFICATION_FAILURE]: 'has a signature that does not hold',
   [VerificationStatus.RETRYABLE_VERIFICATION_FAILURE]: 'has certificates that could not be checked',
@@ -54,13 +54,13 @@ const STATUS_WORDS: Record<VerificationStatus, string> = {
 }
 
 /** The library's errors have no message. That of the cause is left out: it may show a part of what was signed. */
-async function inWords<Value>(signed: string, verifying: Promise<Value>): Promise<Value> {
+async function withMessage<Value>(signed: string, verifying: Promise<Value>): Promise<Value> {
   try {
     return await verifying
   } catch (error) {
     if (error instanceof VerificationException && error.message === '') {
       const status = [VerificationStatus[error.status], error.cause?.constructor.name].filter(word => word !== undefined).join(', ')
-      error.message = `the signed ${signed} ${STATUS_WORDS[error.status]} (${status})`
+      error.message = `the signed ${signed} ${STATUS_TEXTS[error.status]} (${status})`
     }
     throw error
   }
@@ -86,15 +86,15 @@ export class AppleSignatures extends SignedDataVerifier {
   }
 
   override verifyAndDecodeNotification(signed: string): Promise<ResponseBodyV2DecodedPayload> {
-    return inWords('notification', super.verifyAndDecodeNotification(signed))
+    return withMessage('notification', super.verifyAndDecodeNotification(signed))
   }
 
   override verifyAndDecodeTransaction(signed: string): Promise<JWSTransactionDecodedPayload> {
-    return inWords('transaction', super.verifyAndDecodeTransaction(signed))
+    return withMessage('transaction', super.verifyAndDecodeTransaction(signed))
   }
 
   override verifyAndDecodeRenewalInfo(signed: string): Promise<JWSRenewalInfoDecodedPayload> {
-    return inWords('renewal info', super.verifyAndDecodeRenewalInfo(signed))
+    return withMessage('renewal info', super.verifyAndDecodeRenewalInfo(signed))
   }
 
   /** The app id counts where the project and the notification both have one, in the sandbox, too. */

@@ -1,7 +1,7 @@
 import { Environment } from '@apple/app-store-server-library'
 import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 
-/** Apple's signed word lacks what is needed. The message names fields, never values. */
+/** A signed payload lacks a required field. The message names fields, never values. */
 export class UnreadableContent extends Error {}
 
 type Json = Record<string, unknown>
@@ -15,28 +15,31 @@ function object(text: string): Json | null {
   }
 }
 
-/** The JWS of a notification's body; null when the body is none of Apple's notifications. */
+/** The JWS of a notification's body; null: the body is no notification of Apple's. */
 export function signedPayloadIn(body: Uint8Array): string | null {
   const payload = object(Buffer.from(body).toString())?.signedPayload
   return typeof payload === 'string' ? payload : null
 }
 
-/** The body of a notification that Apple's history tells: as Apple had sent it. */
+/** The body of a notification from Apple's history, as Apple had sent it. */
 export const notificationBody = (signedPayload: string): Uint8Array => Buffer.from(JSON.stringify({ signedPayload }))
 
-/** What a JWS says, not verified; null when it is none. */
+/** The payload of a JWS, not verified; null: the text is no JWS. */
 export function unverified(jws: unknown): Json | null {
   if (typeof jws !== 'string') return null
   const parts = jws.split('.')
   return parts.length === 3 ? object(Buffer.from(parts[1]!, 'base64url').toString()) : null
 }
 
-/** Which verifier is right for a notification or a transaction, not verified. `xcode` and `local_testing` sign with keys of the developer's machine. */
+/**
+ * The environment whose verifier is right for a notification or a transaction, not verified. `xcode` and `local_testing` sign with keys of
+ * the developer's machine.
+ */
 export type StatedEnvironment = EnvironmentKind | 'xcode' | 'local_testing'
 
 const SANDBOX_TOKEN = 'SANDBOX'
 
-/** Production, where nothing is stated: its verifier refuses what does not say so itself. */
+/** Production, where no environment is stated: its verifier refuses other payloads. */
 export function statedEnvironment(payload: Json): StatedEnvironment {
   const part = (payload.data ?? payload.summary ?? payload.appData ?? payload) as Json
   switch (part.environment) {

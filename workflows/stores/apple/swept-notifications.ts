@@ -2,19 +2,20 @@ import type { FetchContext, Gate, StoreClient, Swept, SweptNotification } from '
 import type { AppleAnswer } from './app-store-api.ts'
 import type { AppleHistoryPage, AppleHistoryRange } from './notification-history.ts'
 
-type Client = Pick<StoreClient, 'admit'> & {
+type Client = Pick<StoreClient, 'verify'> & {
   notificationHistory(range: AppleHistoryRange, token: string | null, context: FetchContext): Promise<AppleAnswer<AppleHistoryPage>>
 }
 
 /**
- * What Apple's history holds counts as a push would: only if its own signature holds, for the app and the environment. That of a single one may
- * be wrong; when none of a page holds, the fault is rather with the roots of this service, and the page is fetched again.
+ * A notification from Apple's history is accepted like a push: only if its own signature is valid, for the app and the environment. A
+ * single signature may be invalid. When no signature of a page is valid, the root certificates of this service are rather the cause, and
+ * the page is fetched again.
  */
-async function admitted(client: Client, bodies: readonly Uint8Array[], { settings, environment }: FetchContext): Promise<Swept> {
+async function verified(client: Client, bodies: readonly Uint8Array[], { settings, environment }: FetchContext): Promise<Swept> {
   const notifications: SweptNotification[] = []
   let unauthorized = 0
   for (const body of bodies) {
-    const gate: Gate = await client.admit({ body, headers: {}, address: '', receivedAtMs: Date.now() }, settings)
+    const gate: Gate = await client.verify({ body, headers: {}, address: '', receivedAtMs: Date.now() }, settings)
     if (gate.is === 'unavailable') return { is: 'later', why: gate.reason, afterMs: null }
     if (gate.is === 'unauthorized') unauthorized += 1
     if (gate.is === 'accepted' && gate.notification.environment === environment)
@@ -35,7 +36,7 @@ export async function* sweptNotifications(
   do {
     const page: AppleAnswer<AppleHistoryPage> = await client.notificationHistory(range, token, context)
     if (page.is !== 'answer') return yield page
-    const swept = await admitted(client, page.value.bodies, context)
+    const swept = await verified(client, page.value.bodies, context)
     yield swept
     if (swept.is !== 'swept') return
     token = page.value.next

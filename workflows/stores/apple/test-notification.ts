@@ -2,7 +2,7 @@ import type { FetchContext } from '../store-client.ts'
 import { type AppleAnswer, type AppleDeps, fetchFromApple } from './app-store-api.ts'
 import { UnreadableContent } from './signed-payload.ts'
 
-/** Asks Apple to post a test notification to the address that is entered at the App Store. The answer is its token. */
+/** Requests from Apple a test notification to the address that is entered at the App Store. The answer is its token. */
 export const requestAppleTest = (deps: AppleDeps, context: FetchContext): Promise<AppleAnswer<string>> =>
   fetchFromApple(deps, context, async api => {
     const { testNotificationToken } = await api.requestTestNotification()
@@ -10,7 +10,7 @@ export const requestAppleTest = (deps: AppleDeps, context: FetchContext): Promis
     return testNotificationToken
   })
 
-/** What became of a test notification at Apple's attempts to post it, in Apple's words such as SUCCESS; empty: not attempted yet. */
+/** The result of Apple's attempts to post a test notification, as Apple names it, such as SUCCESS; empty: not attempted yet. */
 export const appleTestAttempts = (deps: AppleDeps, token: string, context: FetchContext): Promise<AppleAnswer<string[]>> =>
   fetchFromApple(deps, context, async api => {
     const { sendAttempts = [] } = await api.getTestNotificationStatus(encodeURIComponent(token))

@@ -7,10 +7,10 @@ import { UnreadableContent } from './signed-payload.ts'
 
 const REQUIRED = ['transactionId', 'originalTransactionId', 'productId', 'purchaseDate', 'signedDate'] as const
 
-/** A transaction with what Apple signs in each. */
+/** A transaction, with the fields that Apple always signs. */
 export type AppleTransaction = JWSTransactionDecodedPayload & Required<Pick<JWSTransactionDecodedPayload, (typeof REQUIRED)[number]>>
 
-/** Throws for a transaction that lacks what makes it one. */
+/** Throws for a transaction without the required fields. */
 export function completeTransaction(transaction: JWSTransactionDecodedPayload): AppleTransaction {
   const missing = REQUIRED.find(name => transaction[name] === undefined)
   if (missing) throw new UnreadableContent(`a signed transaction has no ${missing}`)
@@ -32,13 +32,13 @@ const isFamilyShared = ({ inAppOwnershipType }: AppleTransaction) => inAppOwners
 function periodTypeOf(transaction: AppleTransaction): ReportedPeriod['periodType'] {
   if (isFamilyShared(transaction)) return 'normal'
   const { offerDiscountType: discount, offerType, price } = transaction
-  // Transactions of old offers do not say which discount they have.
+  // Transactions of old offers do not name their discount.
   if (discount === OfferDiscountType.FREE_TRIAL || (discount === undefined && offerType === OfferType.INTRODUCTORY_OFFER && price === 0))
     return 'trial'
   return offerType === undefined || price === 0 ? 'normal' : 'intro'
 }
 
-/** Of an old transaction without a price nobody knows whether its offer was a free trial. */
+/** For an old transaction without a price it is unknown whether its offer was a free trial. */
 const isDiscounted = (transaction: AppleTransaction): boolean =>
   transaction.price !== undefined &&
   transaction.offerType !== undefined &&
@@ -56,7 +56,7 @@ const isFreeOnce = (transaction: AppleTransaction): boolean =>
   transaction.transactionReason === 'RENEWAL' &&
   !isFamilyShared(transaction)
 
-/** What is refunded or revoked. Old transactions state no price: without one, a part of it is taken as all. */
+/** The refunded or revoked part. Old transactions state no price: without a price, a partial refund counts as a full one. */
 export function refundOf(transaction: AppleTransaction, isAllBack = false): NonNullable<ReportedPeriod['refund']> {
   const { revocationDate, revocationType, revocationPercentage, price, signedDate } = transaction
   const isPart = !isAllBack && revocationType !== RevocationType.FAMILY_REVOKE && revocationPercentage !== undefined && price !== undefined
@@ -78,13 +78,13 @@ function reportedSubscription(transaction: AppleTransaction): ReportedPeriod {
 
 const TYPES: readonly string[] = Object.values(Type)
 
-/** Nobody knows what a type that is added later entitles to. Old transactions state none. */
+/** An unknown type is not credible, because its entitlements are unknown. Old transactions state none. */
 function requireKnownType({ type }: AppleTransaction): void {
   if (type !== undefined && !TYPES.includes(type))
     throw new NotCredible(`the type ${JSON.stringify(type).slice(0, 60)} of a signed transaction is not known`)
 }
 
-/** A non-renewing subscription is a one-time purchase for Apple, which knows no end of it. The project may have linked it to a subscription. */
+/** Apple treats a non-renewing subscription as a one-time purchase without an end. The project may have linked it to a subscription. */
 const reportedOneTime = ({ type }: AppleTransaction): ReportedPeriod => ({
   isSubscription: type === Type.NON_RENEWING_SUBSCRIPTION ? 'by_product' : false,
   ends: null,
@@ -92,9 +92,9 @@ const reportedOneTime = ({ type }: AppleTransaction): ReportedPeriod => ({
 })
 
 /**
- * What a transaction says of its period. What family members share is paid by somebody else, so its price says nothing. `added`: what is known
- * besides, by the type of a notification or by other transactions. Throws `NotCredible` for a type that is not known, and for a subscription without
- * an end.
+ * The report of a period from its transaction. Another person paid for a purchase that is shared within a family, so its price is ignored.
+ * `added`: further known fields, from the type of a notification or from other transactions. Throws `NotCredible` for an unknown type, and
+ * for a subscription without an end.
  */
 export function transactionStatement(transaction: AppleTransaction, origin: 'push' | 'api', added: ReportedPeriod = {}): PeriodStatement {
   const { transactionId, originalTransactionId, productId, price, currency, purchaseDate, revocationDate, signedDate } = transaction
@@ -114,7 +114,7 @@ export function transactionStatement(transaction: AppleTransaction, origin: 'pus
       order: null,
       subscription: null,
       storeType: null,
-      // Of a one-time purchase the id of the transaction is the identity.
+      // The identity of a one-time purchase is the id of its transaction.
       ...(lineItem !== undefined && isAutoRenewable(transaction) && { lineItem }),
     },
     reported: {

@@ -6,7 +6,7 @@ import { lineageIn, signedPayloadIn, statedEnvironment, unverified } from './sig
 
 const TEST = 'TEST'
 
-/** What an error of the verifier means for the sender. */
+/** The answer to the sender for an error of the verifier. */
 function refused(error: unknown): Gate {
   if (isUndecided(error)) return { is: 'unavailable', reason: 'certificates_undecided' }
   if (error instanceof ForeignSignature) return { is: 'foreign', reason: error.reason }
@@ -14,7 +14,7 @@ function refused(error: unknown): Gate {
   throw error
 }
 
-/** Verifies the outer signature of a notification, and for whom it is. What is inside is verified when the notification is read. */
+/** Verifies the outer signature of a notification, and its app and environment. The inner content is verified when the notification is read. */
 export async function verifyAppleNotification(rules: SignatureRules, { body }: Arrival, settings: StoreSettings): Promise<Gate> {
   const signedPayload = signedPayloadIn(body)
   if (signedPayload === null) return { is: 'malformed', message: 'must be a JSON object with signedPayload' }
@@ -32,7 +32,7 @@ export async function verifyAppleNotification(rules: SignatureRules, { body }: A
     const { notificationUUID: id, notificationType: type, subtype = null } = payload
     if (!id || !type) return { is: 'malformed', message: 'has no notificationUUID or no notificationType' }
     if (meaningOf(type, subtype) === null) return { is: 'ignored', type, isTest: type === TEST, environment }
-    // Without a lineage the notification is recorded all the same: it is set aside visibly when it is read.
+    // A notification without a lineage is recorded all the same: it is set aside visibly when it is read.
     const queue = lineageIn(payload) ?? `notification:${id}`
     return { is: 'accepted', notification: { id, type, subtype, environment, queue, statedAt: stated.signedDate } }
   } catch (error) {

@@ -32,7 +32,7 @@ async function forward({ pool, outgoing }: ForwardDeps, subject: string, { signa
   const response = await outgoing.request({
     method: 'POST',
     url: push.url,
-    // Nothing else of what the store has sent: its token would open our own address to whoever reads the copies.
+    // No other header of the store: its token would let every reader of the copies post to our own address.
     headers: {
       ...(push.contentType !== null && { 'content-type': push.contentType }),
       'webhook-id': `${push.platform}:${push.notificationId}`,

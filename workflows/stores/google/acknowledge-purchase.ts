@@ -10,10 +10,10 @@ import type { GooglePlay } from './client.ts'
 export type AcknowledgeDeps = { pool: Pool; secrets: Secrets; google: Pick<GooglePlay, 'acknowledge'> }
 
 const HOUR = 3600
-/** Three days together: then Google has taken the purchase back. */
+/** The waits add up to three days: then Google has refunded the purchase. */
 const WAITS = [60, 300, 1800, HOUR, 2 * HOUR, ...Array.from({ length: 17 }, () => 4 * HOUR)]
 
-/** Acknowledges a purchase that is recorded and has an owner. Google takes back what is not acknowledged within three days. */
+/** Acknowledges a purchase that is recorded and has an owner. Google refunds purchases that are not acknowledged within three days. */
 export const acknowledgePurchase = (deps: AcknowledgeDeps): Workflow => ({
   kind: ACKNOWLEDGE_WORKFLOW.workflow,
   version: ACKNOWLEDGE_WORKFLOW.version,

@@ -9,7 +9,7 @@ export type Acknowledged = { is: 'done' } | { is: 'notDue' } | NoAnswer
 
 const DONE = 'ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED'
 
-/** What is to be posted; null: nothing any more. */
+/** The request to post; null: none any more. */
 type Due = PlayRequest | null | 'notDue'
 
 function subscriptionDue({ acknowledgementState, lineItems, subscriptionState }: SubscriptionAnswer, token: string): Due {
@@ -27,8 +27,8 @@ function oneTimeDue({ acknowledgementState, productLineItem, purchaseStateContex
 }
 
 /**
- * Acknowledges a purchase, which Google takes back after three days otherwise. Nothing is consumed: that is the app's. Repeating it does
- * nothing: the state is read first, which also tells what the token was given for.
+ * Acknowledges a purchase, which Google refunds after three days otherwise. Nothing is consumed: the app does that. A repeat changes
+ * nothing: the state is read first, and shows whether the token is of a subscription or of a product.
  */
 export async function acknowledgePlay(deps: PlayDeps, token: string, context: FetchContext): Promise<Acknowledged> {
   const path = `purchases/subscriptionsv2/tokens/${encodeURIComponent(token)}`

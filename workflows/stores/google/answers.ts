@@ -1,5 +1,5 @@
-// Google's answers, as far as they are read. Google leaves out what is zero, false or empty. Words of enumerations stay texts: a word that is
-// unknown says nothing.
+// The fields of Google's answers that are read. Google leaves out values that are zero, false or empty. Enumerations stay texts: an unknown
+// value states nothing.
 
 export type Money = { currencyCode?: string; units?: string; nanos?: number }
 

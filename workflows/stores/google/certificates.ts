@@ -1,17 +1,17 @@
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 
 const DAY_MS = 24 * 3_600_000
-/** Certificates without a stated age, and the least time between two requests for an unknown key. */
+/** The age of certificates without a stated one, and the least time between two requests for an unknown key. */
 const MINUTE_MS = 60_000
-/** Google's address is down: notifications in between cause no further request. */
+/** The pause after a failed request: notifications meanwhile cause no further request. */
 const REST_MS = 5_000
-/** Notifications are answered within 5 s. */
+/** The time of a request: notifications are answered within 5 s. */
 const LIMIT_MS = 4_000
 
 /** PEM certificates by key id. */
 export type Certificates = Readonly<Record<string, string>>
 
-/** none: never fetched, or too old to be used. `certificates` may lack `kid`: then Google does not know it. */
+/** none: never fetched, or too old to be used. If `certificates` lacks `kid`, Google does not know it. */
 export type CertificatesFor = { is: 'certificates'; certificates: Certificates } | { is: 'none' }
 
 function certificatesIn(text: string): Certificates | null {
@@ -29,9 +29,9 @@ function maxAgeMs(header: string | string[] | undefined): number {
 }
 
 /**
- * Certificates of Google's ID tokens, kept for the time that Google states. Google publishes a key before it signs with it; for a key that is
- * unknown nevertheless they are fetched once more, once a minute, because anybody can name an unknown key. While Google does not answer, the
- * last ones serve for a day.
+ * Certificates of Google's ID tokens, cached for the time that Google states. Google publishes a key before it signs with it. For an
+ * unknown key the certificates are nevertheless fetched again, at most once a minute, because every caller can name an unknown key. While
+ * Google does not answer, the last ones are used for a day.
  */
 export function googleCertificates(outgoing: Outgoing, url: string, now: () => number) {
   let kept: { certificates: Certificates; at: number; until: number } | null = null

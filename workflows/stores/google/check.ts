@@ -3,7 +3,7 @@ import type { CertificatesFor } from './certificates.ts'
 import { type ApiAnswer, fetchFromPlay, type PlayDeps, type PlayRequest } from './developer-api.ts'
 
 const HOUR_MS = 3_600_000
-/** Nobody has these. */
+/** Ids that do not exist. */
 const NO_TOKEN = 'perennial-check'
 const NO_ORDER = 'GPA.0000-0000-0000-00000'
 
@@ -63,7 +63,7 @@ function verdict({ permission, todo, mustExist }: Question, answer: ApiAnswer<ob
   }
 }
 
-/** Asks for things that nobody has: how Google refuses tells which permission is missing. */
+/** Requests objects that do not exist: Google's refusal shows which permission is missing. */
 export async function checkPlayApi(
   deps: PlayDeps,
   certificatesFor: (kid: string) => Promise<CertificatesFor>,

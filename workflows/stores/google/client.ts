@@ -12,7 +12,7 @@ import { voidedPurchases } from './voided-purchases.ts'
 export type GooglePlay = StoreClient & {
   /** Once the purchase of a token is recorded and owned by a user. May be repeated. */
   acknowledge(token: string, context: FetchContext): Promise<Acknowledged>
-  /** For sweeps: what was taken back since a time in ms, a page at a time. */
+  /** For sweeps: purchases that were refunded or revoked since a time in ms, a page at a time. */
   voidedPurchases(sinceMs: number, context: FetchContext): AsyncGenerator<Swept, void, void>
 }
 
@@ -20,7 +20,7 @@ export type GooglePlay = StoreClient & {
 export function googlePlay(deps: PlayDeps): GooglePlay {
   const certificatesFor = googleCertificates(deps.outgoing, deps.certsUrl, deps.now)
   return {
-    admit: (arrival, settings) => verifyPush(arrival, settings, certificatesFor, deps.now),
+    verify: (arrival, settings) => verifyPush(arrival, settings, certificatesFor, deps.now),
     read: async notification => readPlayNotification(notification),
     refresh: (queue, context) => refreshPlayQueue(deps, queue, context),
     confirm: (claim, context) => confirmPlay(deps, claim, context),

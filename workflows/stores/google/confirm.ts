@@ -24,8 +24,8 @@ async function tokenOf(deps: PlayDeps, order: string, context: FetchContext): Pr
 }
 
 /**
- * Confirms a claimed purchase: Google knows the token, for this product, with this order. The latest such period is the claimed one. Where only
- * the order is named, it gives the token.
+ * Confirms a claimed purchase: Google knows the token, for this product, with this order. The latest such period is the claimed one. A
+ * claim that names only the order gets the token of the order.
  */
 export async function confirmPlay(deps: PlayDeps, claim: ClaimToConfirm, context: FetchContext): Promise<ClaimAnswer> {
   if (claim.platform !== 'play_store' || !('token' in claim)) throw new Error('not a claim of Google Play')

@@ -17,7 +17,7 @@ export type PlayDeps = {
   apiUrl: string
   certsUrl: string
   now: () => number
-  /** Called with a value of an enumeration that is not known: it is read as if the store stated nothing. */
+  /** Is called with an unknown value of an enumeration. The value is read as if the store stated nothing. */
   unknownWord?: (field: string, word: string) => void
 }
 
@@ -26,7 +26,7 @@ export type ApiAnswer<Body> = { is: 'answer'; body: Body; statedAt: number } | {
 
 export type PlayRequest = { method: 'GET' | 'POST'; path: string; query?: URLSearchParams; body?: object }
 
-/** Google says with 403 that a quota is used up, too. */
+/** Google also answers 403 when a quota is used up. */
 const isQuota = (text: string) => /rateLimitExceeded|quotaExceeded|RATE_LIMIT_EXCEEDED|RESOURCE_EXHAUSTED/i.test(text)
 
 function withoutToken(response: OutgoingResponse): NoAnswer {
@@ -34,10 +34,10 @@ function withoutToken(response: OutgoingResponse): NoAnswer {
   return isRefusal ? { is: 'refused', why: 'no_access_token' } : laterAfter(response)
 }
 
-/** Google counts the requests for orders apart from those for purchases. */
+/** Google has separate quotas for orders and for purchases. */
 const familyOf = (path: string) => (path.startsWith('orders') ? 'orders' : 'purchases')
 
-/** Words of answers that say that a quota is used up; see `isQuota` for the second. */
+/** Error codes of a quota that is used up; see `isQuota` for the second one. */
 const USED_UP = new Set(['http_429', 'http_403'])
 
 /** One request to the Developer API about the project's app. */
@@ -82,7 +82,7 @@ async function request<Body extends object>(
       if (!read) return { is: 'later', why: 'answer_unreadable', afterMs: null }
       return { is: 'answer', body: read as Body, statedAt: storeTime(response.headers?.date, now()) }
     }
-    // Google answers a token that it cannot even read with 400.
+    // Google answers 400 to a token that it cannot even parse.
     case 400:
     case 404:
       return { is: 'unknown' }

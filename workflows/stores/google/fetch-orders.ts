@@ -2,10 +2,10 @@ import type { FetchContext } from '../store-client.ts'
 import type { Order } from './answers.ts'
 import { fetchFromPlay, type NoAnswer, type PlayDeps } from './developer-api.ts'
 
-/** Google takes 1,000 ids in one address; 300 keep it under 16 KiB, which is what servers commonly read. */
+/** Google accepts 1,000 ids in one address; 300 keep it under 16 KiB, which servers commonly accept. */
 const MOST_PER_CALL = 300
 const MOST_ORDERS = 1000
-/** Calls for one refresh: a batch that names one order which Google no longer knows fails as a whole and is halved. */
+/** Requests of one refresh. A batch fails as a whole when it names an order that Google no longer knows, and is halved. */
 const MOST_CALLS = 24
 
 /** `statedAt`: the earliest of the answers; null: nothing was fetched. */
@@ -15,7 +15,7 @@ export type OrdersAnswer = { is: 'orders'; orders: Order[]; statedAt: number | n
 export function orderChain(latest: string): string[] {
   const [, root, last] = /^(.+)\.\.(\d{1,6})$/.exec(latest) ?? []
   if (root === undefined) return [latest]
-  // The newest ones where there are too many.
+  // The newest orders, if there are too many.
   const count = Number(last) + 1
   const from = Math.max(0, count - MOST_ORDERS)
   return [...(from === 0 ? [root] : []), ...Array.from({ length: count - from }, (_, index) => `${root}..${from + index}`)]
@@ -26,7 +26,7 @@ export const firstOrder = (order: string): string => order.replace(/\.\.\d+$/, '
 
 export const isRenewalOrder = (order: string): boolean => /\.\.\d+$/.test(order)
 
-/** Fetches orders, the last thousand of the list. Those that Google does not know are left out. */
+/** Fetches orders, the last thousand of the list. Unknown orders are left out. */
 export async function fetchOrders(deps: PlayDeps, ids: string[], context: FetchContext): Promise<OrdersAnswer> {
   const wanted = [...new Set(ids)].slice(-MOST_ORDERS)
   const open: string[][] = []
@@ -45,7 +45,7 @@ export async function fetchOrders(deps: PlayDeps, ids: string[], context: FetchC
       return answer
     } else if (batch.length > 1) {
       const half = Math.ceil(batch.length / 2)
-      // The later half first: what Google forgets are the oldest orders.
+      // The later half first: Google forgets the oldest orders.
       open.unshift(batch.slice(half), batch.slice(0, half))
     }
   }

@@ -15,8 +15,9 @@ function rateOf({ order, line }: ChargedLine): { currency: string; nanos: bigint
 }
 
 /**
- * Whether a period is of a higher or lower level than the one that it replaces, where Google says that a plan was changed. Google has no levels:
- * the price per day decides. Google allows a prorated charge for upgrades only, and its price is not that of the plan.
+ * Whether a period has a higher or lower level than the period that it replaces, where Google reports a change of plan. Google has no
+ * levels, so the price per day decides. Google allows a prorated charge for upgrades only; the price of a prorated charge is not that of
+ * the plan.
  */
 export function levelOf(owned: OwnedLine, charged: ChargedLine, lines: ChargedLine[]): ReportedPeriod['level'] {
   const { productId, basePlanId, replacementMode } = owned.itemReplacement ?? {}

@@ -1,6 +1,6 @@
 import type { RecordedNotification, SignedNotification } from '../store-client.ts'
 
-/** What a Pub/Sub push has inside, as far as it is read. `number`: Google's number of the notification's type. */
+/** The fields of a Pub/Sub push that are read. `number`: Google's number of the notification's type. */
 export type PlayContent =
   | { kind: 'subscription'; token: string; number: number }
   | { kind: 'one_time_product'; token: string; number: number }
@@ -54,7 +54,7 @@ function millis(value: unknown): number | null {
   return typeof ms === 'number' && Number.isSafeInteger(ms) && ms > 0 ? ms : null
 }
 
-/** Null: the part has a known name, but lacks what it must have. */
+/** Null: the part has a known name, but lacks a required field. */
 function contentOf(data: Fields): PlayContent | null {
   const subscription = fields(data.subscriptionNotification)
   const oneTime = fields(data.oneTimeProductNotification)
@@ -76,7 +76,7 @@ function contentOf(data: Fields): PlayContent | null {
   return fields(data.testNotification) ? { kind: 'test' } : { kind: 'unknown' }
 }
 
-/** Decodes a push with Pub/Sub's wrapper. A text says why it is none. */
+/** Decodes a push with Pub/Sub's wrapper. A text: the reason why it is no push. */
 export function decodePush(body: Uint8Array): PlayNotification | string {
   const message = fields(json(body)?.message)
   if (!message) return 'must be a Pub/Sub push with its wrapper: { "message": { "data": … } }'
@@ -104,7 +104,7 @@ export const orderQueue = (order: string): string => `order:${order}`
 
 const named = (names: Record<number, string>, number: number): string => names[number] ?? String(number)
 
-/** How a notification is recorded; null: of no interest. */
+/** The fields under which a notification is recorded; null: it is ignored. */
 export function signedNotification({ id, at, content }: PlayNotification): SignedNotification | null {
   const common = { id, environment: null, statedAt: at, type: content.kind }
   switch (content.kind) {

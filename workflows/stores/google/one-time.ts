@@ -14,11 +14,11 @@ export const fetchOneTime = (deps: PlayDeps, token: string, context: FetchContex
 /** `order` null: the purchase has none; undefined: the project's service account may not read it, or Google has forgotten it. */
 export type OneTimeKnown = { token: string; answer: OneTimeAnswer; statedAt: number; order: Order | null | undefined; isForbidden: boolean }
 
-/** What Google says of a one-time purchase: one report for each product in the order. */
+/** The reports of a one-time purchase: one for each product in the order. */
 export function oneTimeReports({ token, answer, statedAt, order, isForbidden }: OneTimeKnown): StoreReport[] {
   const begins = periodTime(answer.purchaseCompletionTime)
   const state = answer.purchaseStateContext?.purchaseState
-  // Until it is paid there is no purchase: pending, or given up while pending.
+  // Before the payment there is no purchase: it is pending, or was given up while pending.
   if (begins === undefined || state === 'PENDING') return []
   const products = (answer.productLineItem ?? []).map(({ productId }) => productId).filter(product => product !== undefined)
   const country = countryOf(order?.buyerAddress?.buyerCountry) ?? countryOf(answer.regionCode)
@@ -59,6 +59,6 @@ function charged(order: Order, line: OrderLine): { [Key in keyof ReportedPeriod]
   }
 }
 
-/** Without the order nobody knows when it was taken back: access ends now. */
+/** Without the order the time of the refund is unknown: access ends now. */
 const uncharged = (state: string | undefined, statedAt: number): ReportedPeriod =>
   state === 'CANCELLED' ? { refund: { at: secondOf(statedAt), amount: null } } : {}

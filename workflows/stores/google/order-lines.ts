@@ -16,8 +16,9 @@ function ordersOf(orders: Order[], tokens: string[], ownToken: string) {
 }
 
 /**
- * Sorts out which product is the subscription itself and which are its add-ons. The first line of the first order is the subscription; a product
- * takes its place when the old one is neither charged nor owned any more. Orders do not change, so every refresh finds the same.
+ * Determines which product is the subscription itself and which ones are its add-ons. The first line of the first order is the
+ * subscription; another product replaces it when the old one is neither charged nor owned any more. Orders do not change, so every refresh
+ * has the same result.
  */
 export function chargedLines(orders: Order[], chain: ChainLink[]): { lines: ChargedLine[]; main: string | null } {
   const ownToken = chain[0]!.token

@@ -12,15 +12,15 @@ export function idsOf(token: string, order: string | null, subject: string): Tra
   return { transaction, originalTransaction: null, token, order, subscription: null, storeType: null }
 }
 
-/** As charged. An order with one line has the buyer's total; of several each has its own. */
+/** The charged amount. An order with one line has the buyer's total; of several lines each has its own. */
 export const chargeOf = ({ total, lineItems = [] }: Order, line: { total?: Money }): ReturnType<typeof priceOf> =>
   priceOf(lineItems.length === 1 ? (total ?? line.total) : line.total)
 
-/** Google's share is taken off what is refunded as well: only an untouched order shows it. */
+/** Google deducts its share from refunds as well: only an order without refunds shows it. */
 export const proceedsOf = ({ state, developerRevenueInBuyerCurrency, total }: Order): string | undefined =>
   state === 'PROCESSED' ? shareOf(developerRevenueInBuyerCurrency, total) : undefined
 
-/** A promotion may make the base price 0, which is no trial. Google does not say for how long; Play Points are used for one order. */
+/** A promotion may reduce the base price to 0 without a trial. Google does not state its duration; Play Points are used for one order. */
 function reportedType(
   { order, line }: ChargedLine,
   price: string | undefined,
@@ -34,8 +34,8 @@ function reportedType(
 }
 
 /**
- * A renewal that begins long after the period before it comes from a pause or from a hold. Only the state and the notifications of that time
- * tell which, so such an order is not called a renewal: that would say that a charge had failed.
+ * A renewal that begins long after the period before it follows a pause or a hold. Only the state and the notifications of that time show
+ * which one, so such an order is not reported as a renewal: that would report a failed charge.
  */
 function isRenewal({ order, line, isMain }: ChargedLine, before: ChargedLine[]): boolean | undefined {
   if (!isRenewalOrder(order.orderId)) return false
@@ -45,8 +45,8 @@ function isRenewal({ order, line, isMain }: ChargedLine, before: ChargedLine[]):
 }
 
 /**
- * The period of an order. Its end is a second statement, at the time of the order: Google calls it a snapshot of that moment, and what is reported
- * of the subscription later (deferred, revoked, replaced) counts more. `before`: the lines that were charged earlier.
+ * The period of an order. Its end is a second statement, at the time of the order: Google calls it a snapshot of that moment, and later
+ * reports about the subscription (deferred, revoked, replaced) override it. `before`: the lines that were charged earlier.
  */
 export function orderStatements(
   charged: ChargedLine,

@@ -3,12 +3,12 @@ import type { CertificatesFor } from './certificates.ts'
 
 const ISSUERS = ['https://accounts.google.com', 'accounts.google.com']
 const SKEW_SECONDS = 300
-/** Google's tokens have under 2,000. */
+/** The longest token: Google's tokens have under 2,000 characters. */
 const MOST_CHARACTERS = 8192
 
 type Claims = { iat?: unknown; exp?: unknown; email?: unknown; email_verified?: unknown }
 
-/** Which e-mail addresses may push: the one that is configured, else those of the project of the service account. */
+/** The e-mail addresses that may push: the configured one, else those of the project of the service account. */
 export type Pushers = { only: string } | { account: ServiceAccount }
 
 export type PushTokenVerdict = 'right' | 'wrong' | 'unavailable'
@@ -30,8 +30,8 @@ function kidOf(token: string): string | null {
 }
 
 /**
- * Judges the `Authorization` header of a Pub/Sub push. Anybody with a Google Cloud project can get a valid token for our address, so the
- * e-mail is the check. The library's errors quote the token: their message goes nowhere.
+ * Verifies the `Authorization` header of a Pub/Sub push. Everybody with a Google Cloud project can get a valid token for our address, so
+ * the e-mail address must be checked. The library's errors quote the token, so their messages are dropped.
  */
 export async function judgePushToken(
   header: string | undefined,

@@ -6,7 +6,7 @@ import { decodeRecorded, orderQueue } from './notification.ts'
 
 const NO_IDS = { transaction: null, originalTransaction: null, token: null, order: null, subscription: null, storeType: null }
 
-/** What a number of `subscriptionNotification` adds. All others say only that something has happened. */
+/** The transition that a number of `subscriptionNotification` adds. All other numbers only show that something has changed. */
 function transition(number: number, at: number): { renewal?: ReportedRenewal; period?: ReportedPeriod } {
   switch (number) {
     case 1:
@@ -17,7 +17,7 @@ function transition(number: number, at: number): { renewal?: ReportedRenewal; pe
     case 5:
       return { period: { retrySince: secondOf(at), graceOverAt: secondOf(at) } }
     case 6:
-      // Only the refresh knows until when the grace lasts.
+      // Only the refresh finds the end of the grace period.
       return { period: { retrySince: secondOf(at), graceOverAt: null } }
     case 7:
       return { renewal: { autoRenews: true, gaveUp: false } }
@@ -32,15 +32,15 @@ function transition(number: number, at: number): { renewal?: ReportedRenewal; pe
   }
 }
 
-/** RECOVERED, RENEWED and PURCHASED promise a period, RESTARTED that it renews. */
+/** After RECOVERED, RENEWED and PURCHASED the store's answer must show a period, after RESTARTED that the subscription renews. */
 function promiseOf(number: number): Promised | undefined {
   if (number === 7) return 'auto_renew'
   return [1, 2, 4].includes(number) ? 'period' : undefined
 }
 
 /**
- * Google's notifications say that something happened, not what it is: every one causes a refresh, and its type adds a transition at the time
- * of the event, which the state of today does not show any more.
+ * Google's notifications do not describe the change. So each one causes a refresh, and its type adds a transition at the time of the event,
+ * which the present state does not show any more.
  */
 export function readPlayNotification(recorded: RecordedNotification): NotificationRead {
   const { id, at, content } = decodeRecorded(recorded)

@@ -13,7 +13,7 @@ const ONE_TIME_STATES = ['PURCHASED', 'CANCELLED', 'PENDING']
 const environmentOf = (test: object | undefined): EnvironmentKind => (test === undefined ? 'production' : 'sandbox')
 
 /**
- * Everything that Google knows of the lineage of a token. A token does not tell what it was given for: it is fetched as a subscription first,
+ * Everything that Google knows of the lineage of a token. A token does not show what it belongs to: it is fetched as a subscription first,
  * then as a one-time purchase.
  */
 export async function fetchPurchase(deps: PlayDeps, token: string, context: FetchContext): Promise<StoreAnswer> {
@@ -26,7 +26,7 @@ async function fetchedSubscription(deps: PlayDeps, chain: Chain & { is: 'chain' 
   const { links, names } = chain
   const { subscriptionState, testPurchase } = links[0]!.answer
   if (subscriptionState !== undefined && stateOf(subscriptionState) === null) deps.unknownWord?.('subscriptionState', subscriptionState)
-  // The newest last: of too many, the oldest are not fetched.
+  // The newest last: if there are too many, the oldest are not fetched.
   const lines = links.toReversed().flatMap(({ answer }) => ownedLines(answer))
   const ids = [...lines.flatMap(line => orderChain(line.latestSuccessfulOrderId)), ...(context.transactions ?? [])]
   const found = await fetchOrders(deps, ids, context)

@@ -8,7 +8,7 @@ type Refund = { at: string; total: bigint | null }
 const sum = (amounts: bigint[]) => amounts.reduce((all, one) => all + one, 0n)
 const nanos = (money: Money | undefined): bigint | null => (money && priceOf(money) ? nanosOf(money) : null)
 
-/** What Google gave back of the whole order. `total` null: all of it. */
+/** The refund of the whole order. `total` null: all of it. */
 function refundOf({ orderHistory, createTime }: Order): Refund | null {
   const whole = orderHistory?.refundEvent
   if (whole) return { at: periodTime(whole.eventTime ?? createTime)!, total: nanos(whole.refundDetails?.total) }
@@ -20,7 +20,7 @@ function refundOf({ orderHistory, createTime }: Order): Refund | null {
   return last === undefined ? null : { at: last, total: sum(parts.map(({ refundDetails }) => nanos(refundDetails?.total) ?? 0n)) }
 }
 
-/** A line's part of an amount, by its price. The last line takes the rest, so that the parts are the whole. */
+/** The part of a line in an amount, by its price. The last line takes the rest, so that the parts add up to the whole. */
 function partOf(amount: bigint, { lineItems = [] }: Order, index: number): bigint {
   const prices = lineItems.map(({ total }) => nanos(total) ?? 0n)
   const all = sum(prices)
@@ -29,7 +29,7 @@ function partOf(amount: bigint, { lineItems = [] }: Order, index: number): bigin
   return index === lineItems.length - 1 ? amount - sum(parts.slice(0, -1)) : parts[index]!
 }
 
-/** The refund of one line; null: none. Undefined: the order does not say. */
+/** The refund of one line; null: none. Undefined: the order does not show it. */
 export function refundOfLine(order: Order, line: OrderLine, price: string | undefined): ReportedPeriod['refund'] {
   const refund = refundOf(order)
   if (!refund) return order.state === 'PROCESSED' ? null : undefined

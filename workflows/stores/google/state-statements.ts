@@ -9,13 +9,13 @@ const STATE_PREFIX = 'SUBSCRIPTION_STATE_'
 const STATES = ['ACTIVE', 'CANCELED', 'EXPIRED', 'IN_GRACE_PERIOD', 'ON_HOLD', 'PAUSED', 'PENDING', 'PENDING_PURCHASE_CANCELED'] as const
 export type State = (typeof STATES)[number]
 
-/** Null: Google says nothing, or a word that is not known. */
+/** Null: Google states nothing, or an unknown value. */
 export const stateOf = (word: string | undefined): State | null => STATES.find(state => `${STATE_PREFIX}${state}` === word) ?? null
 
-/** Paid for the first time: until then there is no purchase. */
+/** Whether the subscription was paid for the first time: before that there is no purchase. */
 export const isBought = (state: State | null): boolean => state !== 'PENDING' && state !== 'PENDING_PURCHASE_CANCELED'
 
-/** What the state says of the last period. `service`: the end that its order has, where it can be read. */
+/** The report about the last period from the state. `service`: the end in its order, if orders can be read. */
 function lastPeriod({ answer, statedAt }: ChainLink, { expiryTime }: OwnedLine, service: string | undefined): ReportedPeriod {
   const expiry = periodTime(expiryTime)
   const state = stateOf(answer.subscriptionState)
@@ -46,14 +46,14 @@ function lastPeriod({ answer, statedAt }: ChainLink, { expiryTime }: OwnedLine, 
 }
 
 /**
- * A purchase that another one replaces ends with the replacement, and says nothing afterwards: a line may go on under the new purchase with the
- * same order, so the time of the statement is the end itself.
+ * A purchase that another one replaces ends with the replacement, and reports nothing afterwards. A line may continue under the new
+ * purchase with the same order, so the time of the statement is the end itself.
  */
 export const isReplaced = ({ answer }: ChainLink): boolean => answer.canceledStateContext?.replacementCancellation !== undefined
 
 const replacedAtOf = (link: ChainLink, line: OwnedLine): number => (isReplaced(link) ? Date.parse(line.expiryTime ?? '') : Number.NaN)
 
-/** What Google tells of a replaced purchase since then is not about the lineage, which goes on, even if it had been cancelled before. */
+/** Later reports about a replaced purchase do not concern the lineage, which continues, even if the purchase had been cancelled before. */
 export function replacedStatements(link: ChainLink, line: OwnedLine): RenewalStatement[] {
   const statedAt = replacedAtOf(link, line)
   if (Number.isNaN(statedAt)) return []
@@ -73,7 +73,7 @@ export function lastPeriodStatement(link: ChainLink, line: OwnedLine, subject: s
   }
 }
 
-/** A pause begins at the end of a period: until a later end is known, an active subscription may be one whose pause Google does not show yet. */
+/** A pause begins at the end of a period. Until a later end is known, an active subscription may have a pause that Google does not show yet. */
 function pausedIn(state: State | null, { expiryTime }: OwnedLine, statedAt: number): boolean | null | undefined {
   if (state === 'PAUSED') return true
   if (state === 'CANCELED' || state === 'EXPIRED') return null
@@ -81,14 +81,17 @@ function pausedIn(state: State | null, { expiryTime }: OwnedLine, statedAt: numb
   return goesOn || state === 'IN_GRACE_PERIOD' || state === 'ON_HOLD' ? false : undefined
 }
 
-/** Who cancelled it: the customer, the developer, or Google because the charge had failed. */
+/** Who cancelled the subscription: the customer, the developer, or Google because the charge had failed. */
 function reportedCause({ canceledStateContext: canceled }: ChainLink['answer']): ReportedRenewal {
   if (canceled?.userInitiatedCancellation) return { isVoluntary: true }
   if (canceled?.systemInitiatedCancellation) return { isVoluntary: false, hasFailed: true }
   return canceled?.developerInitiatedCancellation ? { isVoluntary: false } : {}
 }
 
-/** Whether it goes on. Prepaid lines are never switched off: off would be a cancellation. The cancellation has its own time, which may lie before the refresh that brings it. */
+/**
+ * Whether the subscription renews. Prepaid lines are never reported as switched off: that would be a cancellation. The cancellation has its
+ * own time, which may be before the refresh that reports it.
+ */
 export function renewalStatements(link: ChainLink, line: OwnedLine, subject: string): RenewalStatement[] {
   if (isReplaced(link)) return []
   const { answer, statedAt } = link
@@ -111,8 +114,8 @@ export function renewalStatements(link: ChainLink, line: OwnedLine, subject: str
 }
 
 /**
- * The one period of a line whose orders cannot be read: from the first day to the end, under the first order's name, so that renewals prolong it.
- * The end in a grace is the weakest statement, because Google shows only the end of the grace.
+ * The one period of a line whose orders cannot be read: from the first day to the end, under the id of the first order, so that renewals
+ * extend it. The end during a grace period is the weakest statement, because Google shows only the end of the grace period.
  */
 export function unchargedStatements(link: ChainLink, line: OwnedLine, subject: string, isMain: boolean): PeriodStatement[] {
   const { answer, statedAt, token } = link

@@ -32,7 +32,7 @@ function mainOf({ answer }: ChainLink, charged: string | null): string | undefin
   return charged !== null && owned.includes(charged) ? charged : owned[0]
 }
 
-/** What Google says of a subscription: one report for the subscription itself and one for each add-on. */
+/** The reports of a subscription: one for the subscription itself and one for each add-on. */
 export function subscriptionReports({ links, names, orders, ordersAt }: SubscriptionKnown): StoreReport[] {
   const bought = links.filter(({ answer }) => isBought(stateOf(answer.subscriptionState)))
   if (bought[0] !== links[0]) return []
@@ -61,7 +61,7 @@ export function subscriptionReports({ links, names, orders, ordersAt }: Subscrip
     for (const line of ownedLines(link.answer)) {
       const latest = latestOf(lines, line)
       const isMain = latest ? latest.isMain : line.productId === mainOf(link, main)
-      // Only the newest purchase says whether the lineage goes on.
+      // Only the newest purchase shows whether the lineage renews.
       into(line.productId, isMain).push(...lineStatements(link, line, isMain, latest, link === links[0]))
     }
   const [first] = reports.values()
@@ -69,7 +69,7 @@ export function subscriptionReports({ links, names, orders, ordersAt }: Subscrip
   return [...reports.values()]
 }
 
-/** The state of a line as it is now. */
+/** The present state of a line. */
 function lineStatements(
   link: ChainLink,
   line: OwnedLine,

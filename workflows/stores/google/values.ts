@@ -14,7 +14,7 @@ export function periodTime(stated: string | undefined): string | undefined {
 /** Whole units and nanos are two parts of one number with one sign. */
 export const nanosOf = ({ units, nanos }: Money): bigint => BigInt(units ?? '0') * 10n ** 9n + BigInt(nanos ?? 0)
 
-/** A price; null: none that can be read. Google leaves out units and nanos of zero. */
+/** A price; null: none, or an unreadable one. Google leaves out units and nanos of zero. */
 export function priceOf(money: Money | undefined): { currency: string; price: string } | null {
   const currency = money?.currencyCode
   if (!money || typeof currency !== 'string' || !/^[A-Z]{3}$/.test(currency)) return null
@@ -22,7 +22,7 @@ export function priceOf(money: Money | undefined): { currency: string; price: st
   return { currency, price: exactDecimal(nanosOf(money), NANO_DIGITS) }
 }
 
-/** part ÷ whole, from 0 to 1, cut after six digits; undefined where it says nothing. */
+/** part ÷ whole, from 0 to 1, cut after six digits; undefined where the quotient has no meaning. */
 export function shareOf(part: Money | undefined, whole: Money | undefined): string | undefined {
   const [of, all] = [priceOf(part), priceOf(whole)]
   if (!of || !all || of.currency !== all.currency) return undefined

@@ -11,7 +11,7 @@ function pushersOf(settings: StoreSettings): Pushers | null {
   return account && { account }
 }
 
-/** Who sent it is verified before the body is read: to an outsider every body is answered alike. */
+/** Verifies the sender before the body is read: other senders get the same answer for every body. */
 export async function verifyPush(
   { body, headers, address }: Arrival,
   settings: StoreSettings,

@@ -3,7 +3,7 @@ import type { VoidedAnswer } from './answers.ts'
 import { FORBIDDEN, fetchFromPlay, type PlayDeps } from './developer-api.ts'
 import { decodePush, signedNotification } from './notification.ts'
 
-/** Google answers the last 30 days; an older time is an error. */
+/** Google lists the last 30 days; an older time is an error. */
 const REACH_MS = 30 * 24 * 3_600_000
 const PAGE = '1000'
 
@@ -20,7 +20,7 @@ function swept({ purchaseToken, orderId, voidedTimeMillis, voidedQuantity }: Voi
   return notification ? [{ notification, body }] : []
 }
 
-/** For sweeps: purchases that Google saw taken back since a time in ms, at most 30 days ago, page by page, in the form of pushes. */
+/** For sweeps: purchases that Google reports as voided since a time in ms, at most 30 days ago, page by page, in the form of pushes. */
 export async function* voidedPurchases(deps: PlayDeps, sinceMs: number, context: FetchContext): AsyncGenerator<Swept, void, void> {
   const packageName = context.settings.value('package_name') ?? ''
   const startTime = String(Math.max(sinceMs, deps.now() - REACH_MS + 60_000))

@@ -4,16 +4,16 @@ import { fetchPaddlePage, type PaddleDeps } from './paddle-api.ts'
 
 const A_PAGE = '200'
 
-/** `queues`: to be refreshed. `next`: where to go on; null: at the end. */
+/** `queues`: the queues to refresh. `next`: the cursor of the next page; null: there is none. */
 type SubscriptionQueues = { queues: string[]; next: string | null }
 
-/** `changedSinceMs`: only those that have changed since; null: all. `after`: where an earlier run has stopped. */
+/** `changedSinceMs`: only subscriptions that have changed since; null: all. `after`: the cursor at which an earlier run stopped. */
 export type PaddleSubscriptionRange = { changedSinceMs: number | null; after: string | null }
 export type PaddleSubscriptionPage =
   | ({ is: 'queues' } & SubscriptionQueues)
   | Exclude<Awaited<ReturnType<typeof fetchPaddlePage>>, { is: 'answer' }>
 
-/** For backfill: all subscriptions of the account, a page at a time. Ends after the first answer that is none. */
+/** For backfill: all subscriptions of the account, a page at a time. Ends after the first page without an answer. */
 export async function* paddleSubscriptions(
   deps: PaddleDeps,
   { changedSinceMs, after }: PaddleSubscriptionRange,
@@ -29,7 +29,7 @@ export async function* paddleSubscriptions(
       .map(({ id }) => id)
     const before: string | null = next
     next = hasMore ? entities.at(-1)!.id : null
-    // A list that does not go on would never end.
+    // A list whose cursor does not advance would never end.
     if (next !== null && next === before) return yield { is: 'later', why: 'answer_unreadable', afterMs: null }
     yield { is: 'queues', queues, next }
     if (next === null) return

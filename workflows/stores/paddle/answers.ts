@@ -1,5 +1,5 @@
-// Paddle's entities, as far as they are read. Amounts are texts in the lowest denomination of the currency. Words of enumerations stay texts: a
-// word that is unknown says nothing.
+// The fields of Paddle's entities that are read. Amounts are texts in the lowest denomination of the currency. Enumerations stay texts: an
+// unknown value states nothing.
 
 type PaddlePeriod = { starts_at: string; ends_at: string }
 
@@ -52,9 +52,9 @@ export type PaddleTransaction = {
   details?: { totals?: { grand_total?: string; earnings?: string | null } | null; line_items?: PaddleLine[] } | null
   payments?: { status?: string; created_at?: string }[]
   custom_data?: PaddleCustomData
-  /** Only where it was asked for. */
+  /** Only where it was requested. */
   address?: { country_code?: string } | null
-  /** Only where it was asked for. `recur` false: it is for one billing period. */
+  /** Only where it was requested. `recur` false: the discount is for one billing period. */
   discount?: { recur?: boolean } | null
 }
 
@@ -73,10 +73,10 @@ export type PaddleEvent = { event_id: string; event_type: string; occurred_at: s
 
 const PAID = ['paid', 'completed']
 
-/** Until it is paid, a transaction is no purchase. */
+/** A transaction is no purchase before it is paid. */
 export const isPaidTransaction = ({ status = '' }: PaddleTransaction): boolean => PAID.includes(status)
 
-/** What the app has told Paddle about the account. */
+/** The custom data of the app about the account. */
 export function paddleAccount(of: { custom_data?: PaddleCustomData }[]): string | null {
   for (const { custom_data } of of) {
     const user = custom_data?.user_id

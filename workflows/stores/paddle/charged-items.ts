@@ -1,6 +1,9 @@
 import { isPaidTransaction, type PaddleAdjustment, type PaddleLine, type PaddlePrice, type PaddleTransaction } from './answers.ts'
 
-/** What a transaction charges for one product. `subject`: the transaction, for products beyond its first one with the product. */
+/**
+ * The charge of a transaction for one product. `subject`: the transaction; for further products of the transaction, the transaction with
+ * the product.
+ */
 export type ChargedItem = {
   transaction: PaddleTransaction
   product: string
@@ -9,9 +12,9 @@ export type ChargedItem = {
   subject: string
 }
 
-/** A transaction with which a customer changes the means of payment: it charges nothing. */
+/** A transaction with which a customer changes the payment method: it charges nothing. */
 const CHARGES_NOTHING = 'subscription_payment_method_change'
-/** A transaction in the midst of a period, for what was added or changed: it does not list what stays. */
+/** A transaction within a period, for added or changed products: it does not list the unchanged ones. */
 const CHANGE = 'subscription_update'
 
 export const isPlanChange = ({ origin }: PaddleTransaction): boolean => origin === CHANGE
@@ -39,19 +42,19 @@ export function chargedItems(transaction: PaddleTransaction): ChargedItem[] {
   return [...found.values()]
 }
 
-/** A recurring product in a transaction that is paid. `isMain`: it belongs to the lineage of the subscription; the others have their own. */
+/** A recurring product in a paid transaction. `isMain`: it belongs to the lineage of the subscription; the others have lineages of their own. */
 export type ChargedPlan = ChargedItem & { isMain: boolean }
 
-/** The first time that is stated, in ms; 0: none. */
+/** The first stated time, in ms; 0: none. */
 const timeOf = (...times: (string | null | undefined)[]): number => Date.parse(times.find(time => time != null) ?? '') || 0
 export const paddleBilledAt = ({ billed_at, created_at }: PaddleTransaction): number => timeOf(billed_at, created_at)
-/** A change is billed within a period, whenever that has begun. */
+/** A change is billed within a period, whenever the period began. */
 const chargedFrom = (one: PaddleTransaction): number =>
   isPlanChange(one) ? paddleBilledAt(one) : timeOf(one.billing_period?.starts_at, one.billed_at, one.created_at)
 export const inChargeOrder = (a: PaddleTransaction, b: PaddleTransaction): number =>
   chargedFrom(a) - chargedFrom(b) || (a.id < b.id ? -1 : 1)
 
-/** The unused time of a product is credited when another one takes its place. */
+/** The unused time of a product is credited when another product replaces it. */
 const CREDIT_MS = 3_600_000
 
 function isCredited(adjustments: PaddleAdjustment[], items: ChargedItem[], at: number): boolean {
@@ -63,9 +66,9 @@ function isCredited(adjustments: PaddleAdjustment[], items: ChargedItem[], at: n
 }
 
 /**
- * Sorts out which product is the subscription itself and which are added to it. The first one of the first transaction is the subscription; a
- * product takes its place when the old one is not charged any more. Transactions do not change, so every refresh finds the same. `owned`: the
- * products of the subscription today, for a change after which nothing was charged yet.
+ * Determines which product is the subscription itself and which ones are added to it. The first product of the first transaction is the
+ * subscription; another product replaces it when the old one is not charged any more. Transactions do not change, so every refresh has the
+ * same result. `owned`: the present products of the subscription, for a change that has not been charged yet.
  */
 export function chargedPlans(transactions: PaddleTransaction[], adjustments: PaddleAdjustment[], owned: string[]): ChargedPlan[] {
   const paid = transactions
@@ -77,7 +80,7 @@ export function chargedPlans(transactions: PaddleTransaction[], adjustments: Pad
   const plans: ChargedPlan[] = []
   let main: string | null = null
 
-  /** Whether the product stays beside what a change charges. */
+  /** Whether the product stays in the subscription beside the products that a change charges. */
   function stays(product: string, index: number): boolean {
     const { transaction } = paid[index]!
     const before = paid.slice(0, index).flatMap(({ items }) => items.filter(item => item.product === product))

@@ -11,7 +11,7 @@ const LISTS = [
   { permission: 'events', path: '/events', todo: READ('Notifications') },
 ]
 
-/** Asks for one of each that is read: how Paddle refuses tells which permission the key lacks. */
+/** Requests one object of each type that is read: Paddle's refusal shows which permission the key lacks. */
 export async function checkPaddleApi(deps: PaddleDeps, context: FetchContext): Promise<PermissionCheck[]> {
   const checks: PermissionCheck[] = []
   for (const { permission: of, path, todo } of LISTS) {

@@ -20,7 +20,7 @@ export type PaddleBilling = StoreClient & {
 /** Paddle Billing: webhooks and the API, of the live and of the sandbox account. */
 export function paddleBilling(deps: PaddleDeps): PaddleBilling {
   return {
-    admit: verifyPaddleEvent,
+    verify: verifyPaddleEvent,
     read: async notification => readPaddleEvent(notification),
     refresh: (queue, context) => refreshPaddleQueue(deps, queue, context),
     confirm: (claim, context) => confirmPaddleClaim(deps, claim, context),

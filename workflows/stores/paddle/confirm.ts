@@ -4,20 +4,20 @@ import { UnknownCurrency } from './money.ts'
 import { isPaddleId, type PaddleDeps } from './paddle-api.ts'
 import { fetchPaddleSubscription, fetchPaddleTransaction } from './refresh.ts'
 
-/** `isSubscription` null: the claim only points to a transaction or a subscription; what it is, Paddle says. */
+/** `isSubscription` null: the claim only names a transaction or a subscription, and Paddle's answer shows which one. */
 type Claimed = { product: string | null; transaction: string | null; subscription: string | null; isSubscription: boolean | null }
 
 /** The statement that describes a whole period, not one that states a single field of it. */
 const isPeriod = (statement: StoreReport['statements'][number]): statement is PeriodStatement =>
   statement.kind === 'period' && statement.reported.product !== undefined
 
-/** Only what is paid is reported. */
+/** Only paid transactions are reported. */
 const isClaimed = ({ ids, reported }: PeriodStatement, { product, transaction, subscription, isSubscription }: Claimed): boolean =>
   (product === null || reported.product === product) &&
   (transaction === null || ids.transaction?.split(':')[0] === transaction) &&
   (isSubscription === null || (ids.subscription === subscription && reported.isSubscription === isSubscription))
 
-/** Null: an id that Paddle does not make. */
+/** Null: the id does not have the form of Paddle's ids. */
 function fetchClaimed(deps: PaddleDeps, { transaction, subscription }: Claimed, context: FetchContext): Promise<StoreAnswer> | null {
   if (transaction !== null && !isPaddleId(transaction, 'txn')) return null
   if (subscription !== null) return isPaddleId(subscription, 'sub') ? fetchPaddleSubscription(deps, subscription, context) : null

@@ -4,7 +4,7 @@ import { isPaddleEvent, PADDLE_EVENT_TYPES, signedPaddleEvent } from './event.ts
 import { fetchPaddlePage, type PaddleDeps } from './paddle-api.ts'
 
 const A_PAGE = '200'
-/** A million events. What is older comes with the checks of the lineages. */
+/** The most pages: a million events. The checks of the lineages find older changes. */
 const MOST_PAGES = 5_000
 
 function sweptEvent(event: PaddleEvent, environment: FetchContext['environment']): SweptNotification[] {
@@ -13,8 +13,8 @@ function sweptEvent(event: PaddleEvent, environment: FetchContext['environment']
 }
 
 /**
- * For sweeps: the events of our types since a time in ms, newest first, a page at a time, in the form of pushes. Paddle keeps them for 90 days and
- * has no filter by time; the ids are in the order of time. Ends after the first answer that is none.
+ * For sweeps: the events of the types that are read, since a time in ms, newest first, a page at a time, in the form of pushes. Paddle
+ * keeps events for 90 days and has no filter by time; the ids are in the order of time. Ends after the first page without an answer.
  */
 export async function* paddleEvents(deps: PaddleDeps, sinceMs: number, context: FetchContext): AsyncGenerator<Swept> {
   const query = { order_by: 'id[DESC]', per_page: A_PAGE, event_type: PADDLE_EVENT_TYPES.join(',') }

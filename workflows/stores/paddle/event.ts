@@ -1,7 +1,7 @@
 import type { SignedNotification } from '../store-client.ts'
 import type { PaddleEvent } from './answers.ts'
 
-/** The types of events that are read. All others are of no interest. */
+/** The types of events that are read. All others are ignored. */
 export const PADDLE_EVENT_TYPES = [
   ...['created', 'activated', 'trialing', 'imported', 'resumed', 'updated', 'past_due', 'paused', 'canceled'].map(
     of => `subscription.${of}`,
@@ -24,13 +24,13 @@ export function isPaddleEvent(value: unknown): value is PaddleEvent {
 
 const IDS = ['id', 'subscription_id', 'transaction_id', 'customer_id']
 
-/** What is wrong with the ids of an event that is read; null: nothing. */
+/** The error in the ids of an event; null: none. */
 function wrongId({ event_type, data }: PaddleEvent): string | null {
   const wrong = PADDLE_EVENT_TYPES.includes(event_type) ? IDS.find(name => data[name] != null && typeof data[name] !== 'string') : undefined
   return wrong === undefined ? null : `must have data.${wrong} as a text, as Paddle Billing writes ids`
 }
 
-/** Decodes the body of a notification. A text says why it is none. */
+/** Decodes the body of a notification. A text: the reason why it is no event. */
 export function decodePaddleEvent(body: Uint8Array): PaddleEvent | string {
   let value: unknown
   try {
@@ -57,8 +57,8 @@ export function queueOfEvent({ event_type, data }: PaddleEvent): string | null {
 }
 
 /**
- * How an event is recorded; null: of no interest. An event of our types that names nothing has a queue of its own: it is set aside visibly when it
- * is read.
+ * The fields under which an event is recorded; null: it is ignored. An event that is read but names no subscription or transaction has a
+ * queue of its own: it is set aside visibly when it is read.
  */
 export function signedPaddleEvent(event: PaddleEvent, environment: SignedNotification['environment']): SignedNotification | null {
   const { event_id: id, event_type: type, occurred_at } = event

@@ -15,8 +15,8 @@ function priceOfItem({ price, quantity = 1 }: Item, isTrial: boolean): Pick<Repo
 }
 
 /**
- * A subscription that was brought to Paddle from elsewhere: Paddle has charged nothing for its period, so the period has the subscription's name
- * and the price of the item.
+ * A subscription that was imported into Paddle from another system: Paddle has charged nothing for its period, so the period has the id of
+ * the subscription and the price of the item.
  */
 export function importedReports(subscription: PaddleSubscription, statedAt: number, isWhole: boolean): StoreReport[] {
   const { id, status, current_billing_period: current, items = [] } = subscription

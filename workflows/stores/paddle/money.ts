@@ -24,7 +24,7 @@ export class UnknownCurrency extends NotCredible {
   }
 }
 
-/** An amount in the lowest denomination; null where none is stated. */
+/** An amount in the lowest denomination; null where no amount is stated. */
 export const paddleAmount = (stated: string | null | undefined): bigint | null =>
   /^-?\d{1,18}$/.test(stated ?? '') ? BigInt(stated!) : null
 
@@ -35,7 +35,7 @@ export function paddlePrice(amount: bigint, currency: string | undefined): strin
   return exactDecimal(amount, places)
 }
 
-/** earnings ÷ grand total, from 0 to 1, cut after six digits; undefined where Paddle does not tell the earnings yet. */
+/** earnings ÷ grand total, from 0 to 1, cut after six digits; undefined where Paddle does not state the earnings yet. */
 export function paddleShare(totals: { grand_total?: string; earnings?: string | null } | null | undefined): string | undefined {
   const [earnings, all] = [paddleAmount(totals?.earnings), paddleAmount(totals?.grand_total)]
   if (earnings === null || all === null || earnings < 0n || all <= 0n || earnings > all) return undefined

@@ -4,7 +4,7 @@ import { isPaidTransaction, type PaddleAdjustment, type PaddleCustomData, type P
 import { chargedItems, paddleBilledAt } from './charged-items.ts'
 import { paddleIds, reportedPaddleCharge } from './plan-periods.ts'
 
-/** `isWhole` false: the adjustments are not all known. `holder`: what else may name the account. */
+/** `isWhole` false: some adjustments are unknown. `holder`: another entity that may name the account. */
 type OneTimeKnown = {
   transaction: PaddleTransaction
   adjustments: PaddleAdjustment[]
@@ -13,7 +13,7 @@ type OneTimeKnown = {
   holder?: { custom_data?: PaddleCustomData }
 }
 
-/** What a transaction charges once: one report for each product, each a lineage of its own. */
+/** The one-time charges of a transaction: one report for each product, each in a lineage of its own. */
 export function oneTimeReportsOf({ transaction, adjustments, statedAt, isWhole, holder }: OneTimeKnown): StoreReport[] {
   const at = paddleBilledAt(transaction)
   if (!isPaidTransaction(transaction) || at === 0) return []

@@ -21,7 +21,7 @@ export const paddleIds = (transaction: string | null, subscription: string | nul
   storeType,
 })
 
-/** What is charged for the product, in the lowest denomination; null: not stated. */
+/** The charge for the product, in the lowest denomination; null: not stated. */
 function amountOfItem({ lines }: ChargedItem): bigint | null {
   const amounts = lines.map(({ totals }) => paddleAmount(totals?.total))
   return amounts.includes(null) ? null : amounts.reduce<bigint>((all, one) => all + one!, 0n)
@@ -31,7 +31,7 @@ const isPaid = (item: ChargedItem): boolean => (amountOfItem(item) ?? 0n) > 0n
 
 const isDiscounted = ({ lines }: ChargedItem): boolean => lines.some(({ totals }) => (paddleAmount(totals?.discount) ?? 0n) > 0n)
 
-/** What is reported of a charged product, whether a plan or not. */
+/** The fields that are reported of a charged product, whether it is a plan or not. */
 export function reportedPaddleCharge(item: ChargedItem, adjustments: PaddleAdjustment[]) {
   const { currency_code: currency, address, details } = item.transaction
   const amount = amountOfItem(item)
@@ -46,8 +46,8 @@ export function reportedPaddleCharge(item: ChargedItem, adjustments: PaddleAdjus
 }
 
 /**
- * The period that a plan is charged for; null: none. A change begins one when it is billed, whatever period Paddle bills it in; a change that
- * charges nothing begins none.
+ * The period for which a plan is charged; null: none. A change begins a period when it is billed, whatever period Paddle bills it in; a
+ * change that charges nothing begins none.
  */
 function periodOfPlan(plan: ChargedPlan): PlanPeriod | null {
   const { transaction, lines } = plan
@@ -55,7 +55,7 @@ function periodOfPlan(plan: ChargedPlan): PlanPeriod | null {
   if (!(ends! > starts!)) return null
   const amount = amountOfItem(plan)
   const isNothing = amount !== null && amount <= 0n
-  // What a discount makes free is no trial.
+  // A period that is free because of a discount is no trial.
   const isFree = isNothing && !isDiscounted(plan)
   if (!isPlanChange(transaction)) return { plan, begins: starts!, ends: ends!, isFree }
   if (isNothing) return null
@@ -73,23 +73,24 @@ export const planPeriods = (plans: ChargedPlan[]): PlanPeriod[] =>
 const isRecurringCharge = ({ origin }: PaddleTransaction): boolean => origin === 'subscription_recurring'
 
 /**
- * Whether the period continues the one before. Paddle charges a resumption in the same way as a renewal. What begins at another time than the
- * end of the period before comes from a pause, so it is not called a renewal: that would say that auto-renew was on, or that a charge had failed.
+ * Whether the period continues the period before it. Paddle charges a resumption in the same way as a renewal. A period that does not begin
+ * at the end of the period before it follows a pause, so it is not reported as a renewal: that would report that auto-renew was on, or that
+ * a charge had failed.
  */
 function isRenewal({ plan, begins }: PlanPeriod, before: PlanPeriod | undefined): boolean | undefined {
   if (!isRecurringCharge(plan.transaction)) return false
   if (before === undefined || Math.abs(begins - before.ends) <= JOIN_MS) return true
-  // A trial may be cut short.
+  // A trial may be shortened.
   return before.isFree && begins < before.ends ? true : undefined
 }
 
-/** A change, or the end of a trial, ends the period before. After a pause, the end of the pause is no end of it. */
+/** A change, or the end of a trial, ends the period before it. The end of a pause does not end a period. */
 const endsBefore = (next: PlanPeriod | undefined, { ends, isFree }: PlanPeriod): boolean =>
   next !== undefined && next.begins < ends && (isPlanChange(next.plan.transaction) || isFree)
 
 /**
- * The end of a period that another one follows; undefined: what was reported at its time goes on to count. Where the next one joins, the end is stated
- * once more, because it was an hour later while the next one was not paid.
+ * The end of a period that another period follows; undefined: the earlier report of the end stays. Where the next period adjoins, the end
+ * is stated again, because it was reported an hour later while the next period was not paid.
  */
 function endBefore(next: PlanPeriod | undefined, period: PlanPeriod): number | undefined {
   if (next === undefined) return undefined
@@ -97,7 +98,7 @@ function endBefore(next: PlanPeriod | undefined, period: PlanPeriod): number | u
   return Math.abs(next.begins - period.ends) <= JOIN_MS ? period.ends : undefined
 }
 
-/** Since when the charge after a period fails, or failed before it was paid; undefined: it did not. */
+/** Since when the charge after a period fails, or had failed before it was paid; undefined: it did not fail. */
 function failedSince({ plan, begins, ends, isFree }: PlanPeriod, transactions: PaddleTransaction[]): string | undefined {
   const next = transactions.find(one => {
     const starts = Date.parse(one.billing_period?.starts_at ?? '')
@@ -112,7 +113,10 @@ function failedSince({ plan, begins, ends, isFree }: PlanPeriod, transactions: P
 
 type Charge = { price: string | undefined; end: number | undefined; isPaidBefore: boolean }
 
-/** The plan of a period that is prorated, cut or free once. `end`: that of the period before another one; `isPaidBefore`: an earlier one had a price. */
+/**
+ * The plan of a period that is prorated, shortened or free once. `end`: the end of a period that another one follows; `isPaidBefore`: an
+ * earlier period had a price.
+ */
 function planOf(period: PlanPeriod, { price, end, isPaidBefore }: Charge): Plan | null {
   const { plan, ends, isFree } = period
   if (isFree) return null
@@ -120,12 +124,12 @@ function planOf(period: PlanPeriod, { price, end, isPaidBefore }: Charge): Plan 
   return proratedPlan(plan) ?? (end !== undefined && end < ends ? cutPlan(price, period) : null)
 }
 
-/** All that is known of a lineage's subscription. `transactions`: in the order of their begin. */
+/** Everything that is known of a lineage's subscription. `transactions`: in the order of their beginnings. */
 export type PlansKnown = { periods: PlanPeriod[]; transactions: PaddleTransaction[]; adjustments: PaddleAdjustment[]; statedAt: number }
 
 /**
- * The periods of a lineage. The end that a transaction shows is a second statement, at the time of the transaction: what is reported of the
- * subscription later (cancelled, paused, prolonged) counts more.
+ * The periods of a lineage. The end that a transaction shows is a second statement, at the time of the transaction: later reports about the
+ * subscription (cancelled, paused, prolonged) override it.
  */
 export function planStatements({ periods, transactions, adjustments, statedAt }: PlansKnown): PeriodStatement[] {
   const firstPaid = periods.findIndex(({ plan }) => isPaid(plan))

@@ -10,7 +10,10 @@ const RATE_DIGITS = 9
 const WHOLE = 10n ** BigInt(RATE_DIGITS)
 const daysBetween = (begins: number, ends: number): number => Math.max(1, Math.round((ends - begins) / DAY_MS))
 
-/** What a prorated line costs for a whole period, in the lowest denomination: its price where that agrees with the line, else by the rate of the line. */
+/**
+ * The price of a prorated line for a whole period, in the lowest denomination: its unit price if that agrees with the line, else the rate
+ * of the line.
+ */
 function wholeOf({ totals, proration, quantity = 1 }: PaddleLine, price: PaddlePrice | undefined): bigint | null {
   const total = paddleAmount(totals?.total)
   const rate = /^0?\.\d+$|^1(\.0+)?$/.test(proration?.rate ?? '') ? scaled(proration!.rate!, RATE_DIGITS) : 0n
@@ -35,8 +38,8 @@ export function proratedPlan({ transaction: { items = [], currency_code: currenc
 }
 
 /**
- * The plan of what a discount makes free in this transaction alone: its lines without the discount, with the tax that they would have; null: the discount
- * recurs, or the lines do not tell. What nobody has paid for before does not recur for its price.
+ * The plan of lines that a discount makes free in this transaction alone: the lines without the discount, with the tax that they would
+ * have; null: the discount recurs, or the lines do not show it. A product that was never paid before does not recur for its price.
  */
 export function freeOncePlan({ transaction, lines }: ChargedItem, { begins, ends }: { begins: number; ends: number }): Plan | null {
   if (transaction.discount?.recur !== false) return null
@@ -49,6 +52,6 @@ export function freeOncePlan({ transaction, lines }: ChargedItem, { begins, ends
   return units > 0n ? { price: paddlePrice(units, transaction.currency_code), days: daysBetween(begins, ends) } : null
 }
 
-/** The plan of a period that another one cuts. `price`: what was charged; null: nothing, or nobody knows. */
+/** The plan of a period that another period shortens. `price`: the charged price; null: nothing, or unknown. */
 export const cutPlan = (price: string | undefined, { begins, ends }: { begins: number; ends: number }): Plan | null =>
   price === undefined ? null : { price, days: daysBetween(begins, ends) }

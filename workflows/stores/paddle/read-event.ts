@@ -6,7 +6,7 @@ import { decodePaddleEvent, PADDLE_EVENT_TYPES, queueOfEvent } from './event.ts'
 
 const GOES_ON = ['active', 'trialing', 'past_due']
 
-/** Whether a subscription will be charged again. Undefined: a pause is no cancellation, and an unknown status says nothing. */
+/** Whether a subscription will be charged again. Undefined: a pause is no cancellation, and an unknown status states nothing. */
 export function paddleAutoRenews({ status = '', scheduled_change }: PaddleSubscription): boolean | undefined {
   if (status === 'canceled') return false
   if (!GOES_ON.includes(status)) return undefined
@@ -20,7 +20,7 @@ export function paddlePaused({ status = '' }: PaddleSubscription): boolean | nul
   return GOES_ON.includes(status) ? false : status === 'canceled' ? null : undefined
 }
 
-/** What an event says of auto-renew and of a pause at its own time, which the state of today does not show any more. */
+/** The report of an event about auto-renew and a pause at the event's time, which the present state does not show any more. */
 function reportedRenewal({ event_type, data }: PaddleEvent): ReportedRenewal | null {
   if (event_type === 'subscription.canceled') return { autoRenews: false, gaveUp: true, isPaused: null }
   if (event_type === 'subscription.paused') return { isPaused: true }
@@ -33,13 +33,13 @@ function reportedRenewal({ event_type, data }: PaddleEvent): ReportedRenewal | n
 const BEGINS = ['subscription.activated', 'subscription.trialing', 'subscription.resumed']
 const PAID = ['transaction.paid', 'transaction.completed']
 
-/** Whether the event is about a period that has begun; what is bought once has none. */
+/** Whether the event is about a period that has begun; a one-time purchase has none. */
 const promisesPeriod = ({ event_type, data }: PaddleEvent): boolean =>
   BEGINS.includes(event_type) || (PAID.includes(event_type) && typeof data.subscription_id === 'string')
 
 /**
- * An event says that something has happened; what it is, the refresh tells, which names each transaction. What follows from the switch of
- * auto-renew is stated by the event itself. A failed charge is not: its event does not name the period before the failed one.
+ * An event does not describe the change; the refresh does, and names each transaction. The switch of auto-renew is reported from the event
+ * itself. A failed charge is not: its event does not name the period before the failed one.
  */
 export function readPaddleEvent({ id, type, body, statedAt }: RecordedNotification): NotificationRead {
   if (!PADDLE_EVENT_TYPES.includes(type)) return { is: 'ignored', type }

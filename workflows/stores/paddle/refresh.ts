@@ -4,19 +4,19 @@ import { oneTimeReportsOf } from './one-time.ts'
 import { fetchPaddleEntity, fetchPaddleList, isPaddleId, type PaddleDeps, type PaddleList } from './paddle-api.ts'
 import { paddleReports } from './subscription-reports.ts'
 
-/** The most that Paddle puts on a page of each list. */
+/** The largest page of each list at Paddle. */
 const TRANSACTIONS_A_PAGE = '30'
 const ADJUSTMENTS_A_PAGE = '50'
 
 /**
- * What may stand beside a transaction. A key may lack the permission for it: then there is no country (address), or nothing says that a discount is for
- * one period.
+ * The entities that a transaction may include. If the key lacks the permission for one, the country is unknown (address), or it is unknown
+ * that a discount is for one period.
  */
 const INCLUDES = ['address,discount', 'address']
 
 const isForbidden = (answer: { is: string; why?: unknown }): boolean => answer.is === 'refused' && answer.why === 'http_403'
 
-/** The answer with as much beside it as the key may read. */
+/** The answer with the included entities that the key may read. */
 async function fetchIncluding<Answer extends { is: string }>(fetch: (include: Record<string, string>) => Promise<Answer>): Promise<Answer> {
   for (const include of INCLUDES) {
     const answer = await fetch({ include })
@@ -57,7 +57,10 @@ const fetchOneTransaction = (deps: PaddleDeps, id: string, context: FetchContext
     return fetchPaddleEntity<PaddleTransaction>(deps, `/transactions/${id}${query.size > 0 ? `?${query}` : ''}`, context)
   })
 
-/** What a transaction charges once. The events of a subscription's first transaction may not name it yet: such a transaction asks for the subscription. */
+/**
+ * The one-time charges of a transaction. The events of a subscription's first transaction may not name the subscription yet: such a
+ * transaction is fetched with its subscription.
+ */
 export async function fetchPaddleTransaction(deps: PaddleDeps, id: string, context: FetchContext): Promise<StoreAnswer> {
   const answer = await fetchOneTransaction(deps, id, context)
   if (answer.is !== 'answer') return answer
@@ -74,7 +77,7 @@ export async function fetchPaddleTransaction(deps: PaddleDeps, id: string, conte
   return { is: 'reports', environment: context.environment, reports }
 }
 
-/** Fetches the lineages of a queue: a subscription, what was added to it, or a transaction. */
+/** Fetches the lineages of a queue: a subscription, a product that was added to one, or a transaction. */
 export async function refreshPaddleQueue(deps: PaddleDeps, queue: string, context: FetchContext): Promise<StoreAnswer> {
   const id = queue.split(':')[0]!
   if (isPaddleId(id, 'sub')) return fetchPaddleSubscription(deps, id, context)

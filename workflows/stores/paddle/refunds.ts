@@ -16,8 +16,9 @@ function partOf({ items = [] }: PaddleAdjustment, { lines }: ChargedItem): bigin
 }
 
 /**
- * What was given back of a charged product, refunds and chargebacks together; null: nothing. A chargeback that was won says `reversed`, and an
- * adjustment of its own says `chargeback_reverse`: together they count once. Warnings, and what is pending or rejected give nothing back.
+ * The sum of refunds and chargebacks of a charged product; null: none. A chargeback that was won has the status `reversed`, and an
+ * adjustment of its own with the action `chargeback_reverse`: together they count once. Warnings, and pending or rejected adjustments
+ * refund nothing.
  */
 export function refundOfItem(adjustments: PaddleAdjustment[], item: ChargedItem, price: bigint | null): ReportedPeriod['refund'] {
   const own = adjustments.filter(({ transaction_id }) => transaction_id === item.transaction.id)
@@ -40,7 +41,7 @@ export function refundOfItem(adjustments: PaddleAdjustment[], item: ChargedItem,
   return { at: last.at, amount: price !== null && amount < price ? paddlePrice(amount, currency) : null, parts }
 }
 
-/** What was credited of a charged product to the customer's balance, as for the unused rest of a plan, less what was taken back of it. */
+/** The credit for a charged product to the customer's balance, for example for the unused rest of a plan, minus reversed credits. */
 export function creditsOfItem(adjustments: PaddleAdjustment[], item: ChargedItem): Credit[] {
   const own = adjustments.filter(one => one.transaction_id === item.transaction.id && one.status === 'approved' && partOf(one, item) > 0n)
   let reversed = sum(own.filter(({ action }) => action === 'credit_reverse').map(one => partOf(one, item)))

@@ -1,12 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** How far the time of a signature may be from ours, in both directions. */
+/** The largest difference between the time of a signature and our time, in both directions. */
 const TOLERANCE_MS = 300_000
 
-/** `h1`: one for each secret that Paddle signs with: two while a secret is being replaced. */
+/** `h1`: one for each secret that Paddle signs with; there are two while a secret is being replaced. */
 type SignatureHeader = { ts: string; h1: Buffer[] }
 
-/** Reads `ts=…;h1=…[;h1=…]`; null: it is not of that form. */
+/** Reads `ts=…;h1=…[;h1=…]`; null: the header has another form. */
 function signatureHeader(header: string | undefined): SignatureHeader | null {
   const parts = (header ?? '').split(';').map(part => part.trim().split('='))
   const valuesOf = (key: string) =>

@@ -6,7 +6,7 @@ import { oneTimeReportsOf } from './one-time.ts'
 import { type PlansKnown, paddleIds, planPeriods, planStatements } from './plan-periods.ts'
 import { endOfLastPlan, paddleRenewals } from './subscription-state.ts'
 
-/** `statedAt`: the earliest of the answers. `isWhole` false: not all transactions or adjustments are known. */
+/** `statedAt`: the earliest time of the answers. `isWhole` false: some transactions or adjustments are unknown. */
 export type PaddleKnown = {
   subscription: PaddleSubscription
   transactions: PaddleTransaction[]
@@ -19,7 +19,7 @@ export type PaddleKnown = {
 const ownedProducts = ({ items = [] }: PaddleSubscription): string[] =>
   items.flatMap(({ price, recurring }) => (price?.product_id === undefined || recurring === false ? [] : [price.product_id]))
 
-/** What takes the place of a product with the next charge; null: nothing. `added`: the products beside it. */
+/** The product that replaces a product with the next charge; null: none. `added`: the products beside it. */
 const nextAfter = (product: string, owned: string[], added: string[]): string | null =>
   owned.includes(product) ? null : (owned.find(one => !added.includes(one)) ?? null)
 
@@ -39,7 +39,7 @@ function lineageStatements(subscription: PaddleSubscription, { known, isMain, ow
   ]
 }
 
-/** What Paddle says of a subscription: one report for the subscription itself, one for each plan added to it, one for each product charged once. */
+/** The reports of a subscription: one for the subscription itself, one for each plan added to it, one for each one-time product. */
 export function paddleReports({ subscription, adjustments, statedAt, isWhole, ...known }: PaddleKnown): StoreReport[] {
   const transactions = known.transactions.toSorted(inChargeOrder)
   if (transactions.length === 0) return importedReports(subscription, statedAt, isWhole)

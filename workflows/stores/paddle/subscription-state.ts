@@ -10,8 +10,8 @@ const earliest = (a: number, b: string | null | undefined): number =>
   Math.min(a, ...[Date.parse(b ?? '')].filter(time => !Number.isNaN(time)))
 
 /**
- * The end of the last period as the subscription shows it today; undefined: the subscription says nothing of it. While a renewal is not billed
- * yet, it is an hour after the end, so that access does not blink.
+ * The end of the last period by the present subscription; undefined: the subscription does not show it. While a renewal is not billed yet,
+ * the end is an hour later, so that access has no short gap.
  */
 export function endOfLastPlan(
   { status, canceled_at, paused_at, scheduled_change, current_billing_period: current }: PaddleSubscription,
@@ -22,9 +22,10 @@ export function endOfLastPlan(
   if (status === 'paused') return secondOf(earliest(last.ends, paused_at))
   if (status !== 'active' && status !== 'trialing' && status !== 'past_due') return undefined
   const [starts, ends] = [current?.starts_at, current?.ends_at].map(time => Date.parse(time ?? ''))
-  // A change begins within the subscription's period. A period that begins within this one is that of a resumption, or of a trial cut short.
+  // A change begins within the subscription's period. A period of the subscription that begins within this one follows a resumption or a
+  // shortened trial.
   const isSame = starts! <= last.begins + BILLING_MS && ends! > last.begins
-  // The next period begins where this one ends: it is billed, but not paid.
+  // The next period begins at the end of this one: it is billed, but not paid.
   const isNext = Math.abs(starts! - last.ends) <= BILLING_MS
   if (!isSame && !isNext) return undefined
   const end = isSame ? ends! : last.ends
@@ -32,7 +33,7 @@ export function endOfLastPlan(
   return secondOf(isRenewing && statedAt >= end ? end + BILLING_MS : end)
 }
 
-/** Whether a lineage goes on. `nextProduct`: what takes the place of its product. `isOwned` false: what was added is removed. */
+/** Whether a lineage renews. `nextProduct`: the product that replaces its product. `isOwned` false: the added product was removed. */
 export function paddleRenewals(
   subscription: PaddleSubscription,
   { subject, nextProduct, isOwned }: { subject: string; nextProduct: string | null; isOwned: boolean },

@@ -7,8 +7,8 @@ import { isSignedByPaddle } from './signature.ts'
 const ENVIRONMENTS: EnvironmentKind[] = ['production', 'sandbox']
 
 /**
- * Verifies who sent a notification before its body is read: to an outsider every body is answered alike. A body does not tell its environment:
- * that is the one whose secret has signed it.
+ * Verifies the sender of a notification before its body is read: other senders get the same answer for every body. A body does not name its
+ * environment: the environment is that of the secret with which it is signed.
  */
 export async function verifyPaddleEvent({ body, headers, receivedAtMs }: Arrival, settings: StoreSettings): Promise<Gate> {
   if (!settings.enabled) return { is: 'unavailable', reason: 'off' }

@@ -9,7 +9,7 @@ import { timeLimit } from '../../../store/time-limit.ts'
 import { quotaOf } from '../quota.ts'
 import type { StoreAnswer, StoreClient } from '../store-client.ts'
 
-/** All requests about a queue together. */
+/** The time for all requests of a queue together. */
 const LIMIT_MS = 60_000
 
 /** Fetches everything that the store knows of a queue, within the budget of the project. Throws `NotCredible` for an answer that is not. */
@@ -23,7 +23,7 @@ export async function fetchFromStore(
 ): Promise<StoreAnswer> {
   const late = timeLimit(LIMIT_MS).signal
   const signal = AbortSignal.any([ends, late])
-  // Notifications of Google do not tell the environment, and it has one address for both.
+  // Google's notifications do not name the environment, and Google has one API for both.
   const kind: EnvironmentKind = environment ?? 'production'
   const quota = quotaOf(db, { project, platform, environment }, 'refresh', signal)
   const question = await nextQuestion(db)

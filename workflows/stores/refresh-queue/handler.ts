@@ -7,7 +7,7 @@ import { takeTurn } from './turn.ts'
 
 const UNCOUNTED: RefreshCounts = { refresh() {}, missed() {} }
 
-/** Works on the queues of notifications, one turn at a time. */
+/** Processes the queues of notifications, one turn at a time. */
 export const refreshHandler = ({
   at = NOWHERE,
   counts = UNCOUNTED,

@@ -10,13 +10,13 @@ export type ReadRow = {
   id: number
   environment: EnvironmentKind | null
   reports: StoreReport[]
-  /** A fetch from the store must come before the lineage is known. */
+  /** The store must be queried before the lineage is known. */
   refresh: boolean
-  /** What the answer must show, by the word of the notification at `at` (store time, ms). */
+  /** The changes that the answer of the store must show, by the notification at `at` (store time, ms). */
   promise: { promised: Promised; at: number } | null
 }
 
-/** `transactions`: those that are to be fetched from the store by name. */
+/** `transactions`: the transactions that must be fetched from the store by id. */
 export type ReadRows = {
   read: ReadRow[]
   ignored: { id: number }[]
@@ -24,12 +24,12 @@ export type ReadRows = {
   transactions: string[]
 }
 
-/** Verifies and decodes what is inside of notifications. One that cannot be understood does not stop the others. */
+/** Verifies and decodes the content of notifications. An unreadable notification does not stop the others. */
 export async function readNotifications(client: StoreClient, rows: readonly PendingRow[], settings: StoreSettings): Promise<ReadRows> {
   const result: ReadRows = { read: [], ignored: [], failed: [], transactions: [] }
   for (const { id, notificationId, type, subtype, statedAt, body } of rows) {
     try {
-      // What a sweep finds was admitted by nobody.
+      // No webhook has verified what a sweep finds.
       requireTime('the notification', statedAt, Date.now())
       const read = await client.read({ id: notificationId, type, subtype, statedAt, body }, settings)
       if (read.is === 'ignored') {

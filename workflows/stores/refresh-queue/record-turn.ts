@@ -17,7 +17,10 @@ import type { RecordedLineage } from '../../../domain/purchases/write-reports.ts
 import type { Tx } from '../../../store/connect.ts'
 import type { ReadRow } from './read-rows.ts'
 
-/** What a turn of a queue has found out. `environment` null: it is not known, and nothing is recorded. `isFetched`: the store has answered. `promises`: of its notifications. */
+/**
+ * The result of a turn of a queue. `environment` null: unknown, and nothing is recorded. `isFetched`: the store has answered. `promises`:
+ * of its notifications.
+ */
 export type TurnResult = {
   environment: Environment | null
   reports: StoreReport[]
@@ -29,7 +32,7 @@ export type TurnResult = {
   failure: QueueTurn['failure']
 }
 
-/** The store is connected, and what is known of the lineage has a gap: the transaction was undone. */
+/** The store is connected, and the known history of the lineage has a gap: the transaction was rolled back. */
 export class NotComplete extends Error {}
 
 const alertsOf = (recorded: readonly RecordedLineage[], reports: readonly StoreReport[]): { alert: string; about: string }[] => [
@@ -53,7 +56,7 @@ async function lastPeriods(tx: Tx, queue: RefreshQueue, recorded: readonly Recor
   return found
 }
 
-/** Whether an end of a lineage that passed long ago is not reported, and nothing was fetched from the store since. */
+/** Whether a past end of a lineage is not reported, and nothing was fetched from the store since. */
 async function lacksEnd(tx: Tx, recorded: readonly RecordedLineage[], now: number): Promise<boolean> {
   for (const { lineage } of recorded) {
     const subscriptions = await stepwise(subscriptionsInSteps(await purchasesOfLineage(tx, lineage), []))
@@ -67,13 +70,16 @@ const earliest = (times: readonly (number | null)[]): number | null => {
   return known.length > 0 ? Math.min(...known) : null
 }
 
-/** When the next fetch is due for what is recorded of the queue; ms. */
+/** When the next fetch is due for the recorded lineages of the queue; ms. */
 function nextCheck(queue: RefreshQueue, periods: readonly LastPeriod[], isRecorded: boolean, isFetched: boolean): number | null {
   if (!isRecorded) return isFetched || queue.nextCheckAt === null || queue.nextCheckAt <= queue.now ? null : queue.nextCheckAt
   return earliest(periods.map(period => nextCheckOf(queue, period, isFetched ? queue.now : queue.fetchedAt, queue.now)))
 }
 
-/** What the store has promised, now or before, and its answer does not show. Null: nothing, or it was fetched often enough. */
+/**
+ * Changes that the store's notifications have announced, now or before, and that its answer does not show. Null: none, or it was fetched
+ * often enough.
+ */
 function expectationOf(queue: RefreshQueue, periods: readonly LastPeriod[], { promises, isFetched }: TurnResult): Expectation | null {
   if (!isFetched) return queue.expectation
   const newest = promises.reduce<(typeof promises)[number] | null>((found, one) => (found && found.at >= one.at ? found : one), null)
@@ -83,9 +89,10 @@ function expectationOf(queue: RefreshQueue, periods: readonly LastPeriod[], { pr
 }
 
 /**
- * Records the turn in one transaction under the fence of the queue's job: statements, purchases and what follows from them, the rows, and when the
- * queue is due next. Throws `LeaseLost`; `NotComplete` when `mustBeComplete` and something may be missing. `isCheck`: the fetch came without a
- * notification. `hasMissed`: that has changed what was known of the lineage; a push should have brought it. `setAside`: notifications that are given up.
+ * Records the turn in one transaction under the fence of the queue's job: statements, purchases and their consequences, the rows, and when
+ * the queue is due next. Throws `LeaseLost`; `NotComplete` when `mustBeComplete` and something may be missing. `isCheck`: the fetch came
+ * without a notification. `hasMissed`: the fetch has changed the known history of the lineage; a push should have reported it. `setAside`:
+ * notifications that are given up.
  */
 export async function recordTurn(
   tx: Tx,

@@ -7,10 +7,10 @@ import type { StoreClient } from '../store-client.ts'
 
 export type StoreClients = Readonly<Partial<Record<StorePlatform, StoreClient>>>
 
-/** Counts what stores answered, and the checks that found what no push had brought. */
+/** Counts the answers of stores, and the checks that found changes which no push had reported. */
 export type RefreshCounts = { refresh(platform: StorePlatform, result: string): void; missed(platform: StorePlatform): void }
 
-/** A notification that is given up, with the reason in words. */
+/** A notification that is given up, with the reason as a text. */
 export type GivenUpNotification = {
   project: number
   store: StorePlatform
@@ -24,7 +24,7 @@ export type RefreshDeps = {
   secrets: Secrets
   clients: StoreClients
   counts: RefreshCounts
-  /** Called once for each, when it is recorded. */
+  /** Is called once for each such notification, when it is recorded. */
   onSetAside: (one: GivenUpNotification) => void
   at: AtCrashPoint
 }

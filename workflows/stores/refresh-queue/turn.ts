@@ -22,15 +22,15 @@ import type { RefreshDeps } from './refresh-deps.ts'
 import { MOST_FAILING_SECONDS, refreshWait } from './refresh-wait.ts'
 
 const MOST_ROWS = 100
-/** The least time between two questions about a queue. */
+/** The least time between two fetches for a queue. */
 const APART_MS = 1_100
-/** A worker of a newer version knows the store. */
+/** Workers of a newer version know the store. */
 const UNKNOWN_STORE_MS = 60_000
 
 const SUCCEEDED: Outcome = { is: 'succeeded' }
 const NOTHING_KNOWN: OpenStore = { project: 0, enabled: false, value: () => null, isConnected: () => false }
 
-/** What a turn works with. */
+/** The dependencies and data of a turn. */
 type Turn = {
   job: ClaimedJob
   queue: RefreshQueue
@@ -61,13 +61,13 @@ export async function takeTurn(job: ClaimedJob, signals: Signals, deps: RefreshD
   return apply(turn, await ownResult(turn, deps), deps, store.isConnected(kindOf(turn)))
 }
 
-/** The environment of the turn, or the one that is assumed until something states it. */
+/** The environment of the turn, or the assumed one until a notification or an answer states it. */
 const kindOf = ({ queue, read }: Turn): EnvironmentKind =>
   queue.environment ?? read.read.find(row => row.environment)?.environment ?? 'production'
 
 const NO_RESULT = { reports: [], promises: [], finished: [], failure: null, isFetched: false }
 
-/** Rows of another environment than the one that is known must not reach it. */
+/** Rows of another environment must not reach the known environment. */
 function ofKind(rows: readonly ReadRow[], kind: EnvironmentKind) {
   const isForeign = ({ environment }: ReadRow) => environment !== null && environment !== kind
   const reason = `the notification is of the other environment than its lineage (${kind})`
@@ -79,7 +79,7 @@ function ofKind(rows: readonly ReadRow[], kind: EnvironmentKind) {
 
 const promisesOf = (rows: readonly ReadRow[]) => rows.flatMap(({ promise }) => promise ?? [])
 
-/** The result of a turn with what the notifications say by themselves, and with what the store adds to it. */
+/** The result of a turn: the content of the notifications, and the content that the store adds. */
 async function result(turn: Turn, deps: RefreshDeps, kind: EnvironmentKind, added: StoreReport[]): Promise<TurnResult> {
   const { queue, read, store } = turn
   const environment = await environmentOf(deps.pool, queue.project, kind)
@@ -100,7 +100,10 @@ async function result(turn: Turn, deps: RefreshDeps, kind: EnvironmentKind, adde
 
 const ownResult = (turn: Turn, deps: RefreshDeps): Promise<TurnResult> => result(turn, deps, kindOf(turn), [])
 
-/** Apple's notifications say everything themselves: access must not wait for an answer. The others only say that something has happened. */
+/**
+ * Apple's notifications are complete: access must not wait for an answer of the API. The notifications of the other stores only show that
+ * something has changed.
+ */
 const isSelfSufficient = ({ queue }: Turn) => queue.platform === 'apple'
 
 async function withAnswer(turn: Turn, deps: RefreshDeps): Promise<Outcome> {
@@ -120,7 +123,7 @@ async function withAnswer(turn: Turn, deps: RefreshDeps): Promise<Outcome> {
     answer = await fetchFromStore(deps.pool, client, queue, store, read.transactions, ends)
   } catch (error) {
     if (ends.aborted || classifyFailure(error) !== 'other') throw error
-    // What the notifications say by themselves is credible: the answer must not keep it.
+    // The content of the notifications is credible: the answer must not prevent its record.
     if (error instanceof NotCredible && isSelfSufficient(turn)) return failing(turn, deps, notCredible(error), null)
     return poisoned(turn, deps, error)
   }
@@ -149,7 +152,7 @@ async function answered(turn: Turn, deps: RefreshDeps, answer: StoreAnswer): Pro
   }
 }
 
-/** The store knows nothing of it, or nothing any more: what is known stays, and what the notifications say of it counts. */
+/** The store does not know the lineage, or no longer knows it: known facts stay, and the content of the notifications counts. */
 async function unanswerable(turn: Turn, deps: RefreshDeps): Promise<Outcome> {
   const { queue, read } = turn
   const isFetched = true
@@ -157,7 +160,7 @@ async function unanswerable(turn: Turn, deps: RefreshDeps): Promise<Outcome> {
   const known = await knownEnvironment(deps.pool, queue)
   if (known) return apply(turn, { ...(await result(turn, deps, known, [])), isFetched }, deps, false)
   const finished = [...read.read, ...read.ignored].map(({ id }) => ({ id, state: 'ignored' as const, environment: null }))
-  // A purchase that was made just now may be unknown for a moment.
+  // The store may not know a new purchase for a moment.
   const promises = promisesOf(read.read)
   return apply(
     turn,
@@ -168,7 +171,7 @@ async function unanswerable(turn: Turn, deps: RefreshDeps): Promise<Outcome> {
 }
 
 async function overQuota(turn: Turn, deps: RefreshDeps, afterMs: number): Promise<Outcome> {
-  // What is signed by Apple must not wait for a budget either: the question itself comes later.
+  // Content that Apple has signed must not wait for a budget either: the fetch follows later.
   if (isSelfSufficient(turn) && turn.read.read.length > 0) {
     const failure = { reason: OVER_QUOTA, afterSeconds: Math.max(1, afterMs / 1000) }
     return apply(turn, { ...(await ownResult(turn, deps)), failure }, deps, false)
@@ -189,7 +192,7 @@ async function failing(turn: Turn, deps: RefreshDeps, why: string, afterMs: numb
   return apply(turn, { ...kept, failure }, deps, false)
 }
 
-/** The store has not answered for a week. */
+/** The store has given no answer for a week. */
 async function giveUp({ job, queue }: Turn, deps: RefreshDeps, why: string): Promise<Outcome> {
   const reason = `the store gave no answer for 7 days: ${why}`
   const setAside = await transaction(deps.pool, async tx => {
@@ -238,8 +241,8 @@ function reportSetAside({ project, platform: store, environment }: RefreshQueue,
 const notCredible = ({ message }: NotCredible) => `the answer of the store is not credible: ${message}`
 
 /**
- * What was read cannot be recorded: each of the notifications is tried alone from now on, so that the one at fault does not keep the others. After an
- * answer that is not credible they are set aside at once.
+ * The content that was read cannot be recorded. From now on each of the notifications is tried alone, so that the faulty one does not
+ * prevent the others. After an answer that is not credible they are set aside at once.
  */
 async function poisoned({ job, queue, rows }: Turn, deps: RefreshDeps, error: unknown): Promise<Outcome> {
   const isFinal = error instanceof NotCredible

@@ -4,11 +4,11 @@ import { expectObject, fetchFromStripe, type StripeDeps } from './session.ts'
 
 const PAGE = 100
 
-/** `queues`: to be refreshed each. */
+/** `queues`: the queues to refresh. */
 export type FoundQueues = { is: 'found'; queues: string[] } | NoAnswer
 
 /**
- * All subscriptions that were ever paid, ended ones too, of those that were created since a time in ms, page by page and each a request. It ends
+ * All subscriptions that were ever paid, including ended ones, or those that were created since a time in ms, a page for each request. Ends
  * after the first page that Stripe does not answer.
  */
 export async function* allStripeSubscriptions(

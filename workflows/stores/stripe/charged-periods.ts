@@ -2,10 +2,10 @@ import type Stripe from 'stripe'
 import type { KnownInvoice, KnownSubscription } from './fetch-subscription.ts'
 
 /**
- * What a paid invoice charges for one item and one time. Times in seconds; `price` in the smallest unit. `isProration`: for the rest of a period, after a
- * change. `isRegular`: the one period of the item that the invoice is there for. `key`: its name within the invoice. `undiscounted`: the amounts of the
- * lines alone, without discounts and the tax that comes on top. `planPrice`: the id of the price of the plan. `isDiscountedOnce`: what is discounted is so in this
- * invoice alone.
+ * The charge of a paid invoice for one item and one time. Times in seconds; `price` in the smallest unit. `isProration`: for the rest of a
+ * period, after a change. `isRegular`: the period of the item for which the invoice was made. `key`: its name within the invoice.
+ * `undiscounted`: the amounts of the lines alone, without discounts and without tax that is added. `planPrice`: the id of the price of the
+ * plan. `isDiscountedOnce`: all discounts are for this invoice alone.
  */
 export type ChargedPeriod = {
   key: string
@@ -23,14 +23,14 @@ export type ChargedPeriod = {
   of: KnownInvoice
 }
 
-/** What an invoice gives back for the rest of a period, because the item was changed or removed at `at`. `units` > 0, or 0 for what was free. */
+/** The credit of an invoice for the rest of a period, because the item was changed or removed at `at`. `units` > 0, or 0 for a free period. */
 export type InvoiceCredit = { item: string; at: number; units: bigint; invoice: string }
 
 export type Charged = { periods: ChargedPeriod[]; credits: InvoiceCredit[] }
 
 const sum = (amounts: number[] | undefined): bigint => (amounts ?? []).reduce((all, amount) => all + BigInt(amount), 0n)
 
-/** As charged for the whole quantity: after the discounts, with the tax that comes on top. */
+/** The charge for the whole quantity: after the discounts, with the tax that is added. */
 export const linePrice = ({ amount, discount_amounts, taxes }: Stripe.InvoiceLineItem): bigint =>
   BigInt(amount) -
   sum(discount_amounts?.map(discount => discount.amount)) +
@@ -41,7 +41,10 @@ const priceIdOf = ({ pricing }: Stripe.InvoiceLineItem): string | undefined => {
   return typeof price === 'string' ? price : price?.id
 }
 
-/** Whether every discount of the line is by a coupon for one invoice. Stripe names the discount of a line by its id and has it with the invoice. */
+/**
+ * Whether every discount of the line is by a coupon for one invoice. A line has only the ids of its discounts; the invoice has the
+ * discounts themselves.
+ */
 function isDiscountedOnce({ discount_amounts }: Stripe.InvoiceLineItem, { discounts }: Stripe.Invoice): boolean {
   const once = new Set(
     (discounts ?? []).flatMap(discount => {
@@ -57,7 +60,7 @@ function isDiscountedOnce({ discount_amounts }: Stripe.InvoiceLineItem, { discou
 
 type ItemLine = { item: string; product: string; isProration: boolean }
 
-/** The items by the products that lines have named with them: an item may have another product now. */
+/** The items by the products of their lines so far: an item may have another product now. */
 function itemsByProduct({ invoices }: KnownSubscription): Map<string, string> {
   const found = new Map<string, string>()
   for (const { parent, pricing } of invoices.flatMap(({ lines }) => lines)) {
@@ -67,7 +70,7 @@ function itemsByProduct({ invoices }: KnownSubscription): Map<string, string> {
   return found
 }
 
-/** The item that a line is about; null: of none, as a charge that the app has added to the invoice. */
+/** The item of a line; null: none, for example for a charge that the app has added to the invoice. */
 function itemOf(
   { items, subscription }: KnownSubscription,
   { parent, pricing }: Stripe.InvoiceLineItem,
@@ -88,7 +91,7 @@ function itemOf(
   return item === undefined ? null : { item, product, isProration: true }
 }
 
-/** Lines of one item and time are one period: a price with tiers has a line for each. */
+/** Lines of one item and time are one period: a price with tiers has one line for each tier. */
 function ofInvoice(known: KnownSubscription, of: KnownInvoice, named: ReadonlyMap<string, string>): Charged {
   const groups = new Map<string, ChargedPeriod>()
   const credits: InvoiceCredit[] = []
@@ -131,7 +134,7 @@ const regularOf = (periods: ChargedPeriod[]): ChargedPeriod =>
     return one.begins > best.begins ? one : best
   })
 
-/** What the paid invoices charge and credit, in the order of the invoices. */
+/** The charges and credits of the paid invoices, in the order of the invoices. */
 export function chargedPeriods(known: KnownSubscription): Charged {
   const named = itemsByProduct(known)
   const all = known.invoices.filter(({ invoice }) => invoice.status === 'paid').map(of => ofInvoice(known, of, named))

@@ -9,7 +9,7 @@ type Question = { permission: string; todo: string; list: (session: StripeSessio
 const ONE = { limit: 1 }
 const QUESTIONS: Question[] = [
   {
-    // Who pays and how tells the country: both are read with the subscription.
+    // The customer and the payment method show the country: both are read with the subscription.
     permission: 'subscriptions',
     todo: READ('Subscriptions, Customers and Payment Methods'),
     list: ({ stripe }) => stripe.subscriptions.list({ ...ONE, expand: ['data.customer', 'data.default_payment_method'] }),
@@ -20,7 +20,7 @@ const QUESTIONS: Question[] = [
   { permission: 'events', todo: READ('Events'), list: ({ stripe }) => stripe.events.list(ONE) },
 ]
 
-/** Asks for one of each that is read: how Stripe refuses tells which permission a restricted key lacks. */
+/** Requests one object of each type that is read: Stripe's refusal shows which permission a restricted key lacks. */
 export async function checkStripeApi(deps: StripeDeps, context: FetchContext): Promise<PermissionCheck[]> {
   const checks: PermissionCheck[] = []
   for (const { permission: of, todo, list } of QUESTIONS) {

@@ -18,7 +18,7 @@ export type StripeStore = StoreClient & {
 /** Stripe Billing: webhooks of snapshot events, and the API through Stripe's SDK. */
 export function stripeStore(deps: StripeDeps): StripeStore {
   return {
-    admit: (arrival, settings) => verifyStripeWebhook(arrival, settings, deps.now()),
+    verify: (arrival, settings) => verifyStripeWebhook(arrival, settings, deps.now()),
     read: async notification => readStripeNotification(notification),
     refresh: (queue, context) => refreshStripeQueue(deps, queue, context),
     confirm: (claim, context) => confirmStripeClaim(deps, claim, context),

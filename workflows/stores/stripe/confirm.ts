@@ -13,8 +13,9 @@ const periodsIn = ({ statements }: StoreReport): PeriodStatement[] =>
     .sort((a, b) => ((a.reported.begins ?? '') < (b.reported.begins ?? '') ? 1 : -1))
 
 /**
- * Confirms a claimed purchase: the subscription has an item of the product, and the item was paid. Its latest period of the product is the claimed
- * one. Stripe may charge a change of the product with the renewal only: until then it is the latest of the item, with the product that was paid.
+ * Confirms a claimed purchase: the subscription has an item of the product, and the item was paid. Its latest period of the product is the
+ * claimed one. Stripe may charge a change of product only with the renewal: until then the latest period of the item has the product that
+ * was paid.
  */
 export async function confirmStripeClaim(deps: StripeDeps, claim: ClaimToConfirm, context: FetchContext): Promise<ClaimAnswer> {
   if (claim.platform !== 'stripe' || claim.subscription === null) throw new Error('not a claim of Stripe')

@@ -3,7 +3,7 @@ import { secondOf } from '../stated.ts'
 import type { Charged, ChargedPeriod } from './charged-periods.ts'
 import { stripeAmount } from './money.ts'
 
-/** The period that a credit reduces: the last one of the item that had begun before the change. */
+/** The period that a credit reduces: the last period of the item that had begun before the change. */
 function reduced({ periods }: Charged, item: string, at: number): ChargedPeriod | undefined {
   const own = periods
     .filter(period => period.item === item)
@@ -11,7 +11,10 @@ function reduced({ periods }: Charged, item: string, at: number): ChargedPeriod 
   return own.findLast(({ begins }) => begins < at) ?? own[0]
 }
 
-/** What paid invoices credit for a period, by the time of the change. `upgradedAt` (seconds): when an upgrade ended it; undefined: none did. */
+/**
+ * The credits of paid invoices for a period, by the time of the change. `upgradedAt` (seconds): when an upgrade ended it; undefined: no
+ * upgrade did.
+ */
 export function stripeCredits(period: ChargedPeriod, charged: Charged, currency: string, upgradedAt: number | undefined): StatedCredit[] {
   const isOwn = (found: ChargedPeriod | undefined) => found?.key === period.key && found.of === period.of
   const own = charged.credits.filter(({ item, at, units }) => units > 0n && item === period.item && isOwn(reduced(charged, item, at)))

@@ -1,15 +1,15 @@
 import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
 import type { RecordedNotification, SignedNotification } from '../store-client.ts'
 
-// A webhook has the shape of the endpoint's own API version, and the event of a sweep that of the account at its time. So little more is read than
-// ids, in the places where old and new versions have them.
+// A webhook has the shape of the endpoint's own API version, and the event of a sweep has that of the account at its time. So little more
+// than ids is read, from the fields of both old and new versions.
 
 type Fields = Record<string, unknown>
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 const fields = (value: unknown): Fields | null =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null
-/** Of an object that may be expanded. */
+/** The id of an object that may be expanded. */
 const idOf = (value: unknown): string | null => text(value) ?? text(fields(value)?.id)
 
 /** `at`: store time in ms. `object`: `data.object`; `before`: `data.previous_attributes`, only of changes. `isConnect`: of a connected account. */
@@ -23,7 +23,7 @@ export type StripeEvent = {
   before: Fields | null
 }
 
-/** Decodes an event. A text says why it is none. */
+/** Decodes an event. A text: the reason why it is no event. */
 export function decodeStripeEvent(body: Uint8Array): StripeEvent | string {
   let event: Fields | null
   try {
@@ -49,13 +49,13 @@ export function decodeRecordedEvent({ id, body }: RecordedNotification): StripeE
 
 type QueueOf = (object: Fields) => string | null
 
-/** Until 2025-03-31 an invoice named its subscription itself. Null: an invoice that belongs to no subscription. */
+/** Until 2025-03-31 an invoice had the id of its subscription in a field of its own. Null: the invoice belongs to no subscription. */
 const ofInvoice: QueueOf = ({ parent, subscription }) =>
   idOf(subscription) ?? idOf(fields(fields(parent)?.subscription_details)?.subscription)
 const ofSchedule: QueueOf = ({ subscription, released_subscription }) => idOf(subscription) ?? idOf(released_subscription)
 const ofCheckout: QueueOf = ({ mode, subscription }) => (mode === 'subscription' ? idOf(subscription) : null)
 const named = (object: string, id: string | null): string | null => id && `${object}:${id}`
-/** What is about the money of a payment is all in one queue, by the charge. */
+/** All events about the money of a payment are in one queue, that of the charge. */
 const ofMoney: QueueOf = ({ charge, payment_intent }) => named('charge', idOf(charge)) ?? named('payment_intent', idOf(payment_intent))
 
 const of = (queueOf: QueueOf, prefix: string, names: string) =>
@@ -81,7 +81,7 @@ const QUEUES = new Map<string, QueueOf>([
   ...of(ofMoney, 'charge.dispute', 'closed funds_reinstated'),
 ])
 
-/** The types of events that are of interest. */
+/** The types of events that are read. */
 export const STRIPE_EVENT_TYPES: readonly string[] = [...QUEUES.keys()]
 
 const FAMILIES: [string, QueueOf][] = [
@@ -89,7 +89,10 @@ const FAMILIES: [string, QueueOf][] = [
   ['subscription_schedule.', ofSchedule],
 ]
 
-/** How an event is recorded; null: of no interest. Every event about a subscription causes a refresh, of types of later API versions, too. */
+/**
+ * The fields under which an event is recorded; null: it is ignored. Every event about a subscription causes a refresh, including types of
+ * later API versions.
+ */
 export function signedStripeEvent({ id, type, at, isLive, object }: StripeEvent): SignedNotification | null {
   const queueOf = QUEUES.get(type) ?? FAMILIES.find(([prefix]) => type.startsWith(prefix))?.[1]
   const queue = queueOf?.(object) ?? null

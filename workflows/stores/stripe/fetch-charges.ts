@@ -5,22 +5,22 @@ const DAY_SECONDS = 86_400
 
 /** A refund or a lost dispute: amount in the smallest unit, time in seconds. */
 type BackPart = { amount: bigint; at: number }
-/** What went back of a charge, when the last part of it did, and its parts in the order of their times. */
+/** The returned amount of a charge, the time of its last part, and its parts in the order of their times. */
 type Back = BackPart & { parts: BackPart[] }
 type KnownCharge = { charge: Stripe.Charge; back: Back | null }
 
 /** `isWhole` false: there are older charges of the customer. */
 export type FetchedCharges = { charges: KnownCharge[]; names: Map<string, string[]>; isWhole: boolean }
 
-/** Of all payments of an invoice. `back` null: nothing went back; undefined: it is not known. `country`: of the card. */
+/** The payments of an invoice together. `back` null: nothing was returned; undefined: unknown. `country`: of the card. */
 export type InvoicePayments = { back: Back | null | undefined; country: string | null }
 
 const idOf = (value: string | { id: string } | null | undefined): string | null => (typeof value === 'string' ? value : (value?.id ?? null))
 
-/** What has failed or was withdrawn has not gone back. Stripe counts what is under way as refunded, too. */
+/** Failed or withdrawn refunds return nothing. Stripe counts pending refunds as refunded, too. */
 const COUNTED = ['succeeded', 'pending']
 
-/** The parts as far as they add up to `amount`: a dispute is of the whole charge, also after a refund. */
+/** The parts as far as they add up to `amount`: a dispute is about the whole charge, even after a refund. */
 function backFrom(amount: bigint, parts: BackPart[]): Back {
   const sorted = parts.toSorted((a, b) => a.at - b.at)
   let left = amount
@@ -51,7 +51,7 @@ async function backOf({ stripe }: StripeSession, charge: Stripe.Charge): Promise
   )
 }
 
-/** The names of the charges and payment intents that paid an invoice. */
+/** The ids of the charges and payment intents that paid an invoice. */
 async function namesOf({ stripe }: StripeSession, { id, status, payments }: Stripe.Invoice): Promise<string[]> {
   if (status !== 'paid' || !payments) return []
   const { all } = await allOf(page => stripe.invoicePayments.list({ invoice: id, ...page }), payments)
@@ -59,8 +59,8 @@ async function namesOf({ stripe }: StripeSession, { id, status, payments }: Stri
 }
 
 /**
- * The charges of a subscription's invoices. An invoice names its payments, and not what became of them: one list of the customer's charges has that
- * for all invoices, where each invoice would need a request of its own.
+ * The charges of a subscription's invoices. An invoice has the ids of its payments, but not their later state: one list of the customer's
+ * charges has that for all invoices, where each invoice would need a request of its own.
  */
 export async function fetchCharges(
   session: StripeSession,
@@ -81,7 +81,10 @@ export async function fetchCharges(
   return { charges, names, isWhole }
 }
 
-/** What is known of the payments of an invoice. One that was paid without a charge, as from a balance, has nothing that could go back. */
+/**
+ * The payments of an invoice, as far as they are known. An invoice that was paid without a charge, for example from a balance, has nothing
+ * to refund.
+ */
 export function paymentsOf({ id }: Stripe.Invoice, { charges, names, isWhole }: FetchedCharges): InvoicePayments {
   const wanted = names.get(id) ?? []
   const paid = charges.filter(({ charge }) => wanted.includes(charge.id) || wanted.includes(idOf(charge.payment_intent) ?? ''))

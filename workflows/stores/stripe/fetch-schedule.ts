@@ -2,8 +2,8 @@ import type Stripe from 'stripe'
 import { expectObject, type StripeSession, unless } from './session.ts'
 
 /**
- * The schedule that changes the subscription in time; null: it has none. Undefined: the key of the project is not permitted to read schedules, so what is
- * planned is not known.
+ * The schedule of later changes of the subscription; null: there is none. Undefined: the project's key has no permission to read schedules,
+ * so planned changes are unknown.
  */
 export async function fetchSchedule(
   { stripe }: StripeSession,

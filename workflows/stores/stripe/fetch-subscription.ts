@@ -5,12 +5,12 @@ import { allOf, expectObject, type StripeSession, unless } from './session.ts'
 
 export type KnownInvoice = { invoice: Stripe.Invoice; lines: Stripe.InvoiceLineItem[]; payments: InvoicePayments }
 
-/** Everything that Stripe says of a subscription. `invoices`: in the order of their creation. `isWhole` false: older ones are left out. */
+/** Everything that Stripe reports of a subscription. `invoices`: in the order of their creation. `isWhole` false: older ones are left out. */
 export type KnownSubscription = {
   subscription: Stripe.Subscription
   items: Stripe.SubscriptionItem[]
   customer: Stripe.Customer | null
-  /** Undefined: it may not be read. */
+  /** Undefined: the key has no permission to read it. */
   schedule: Stripe.SubscriptionSchedule | null | undefined
   accountId: string | null
   invoices: KnownInvoice[]
@@ -18,12 +18,12 @@ export type KnownSubscription = {
   statedAt: number
 }
 
-/** Not paid for the first time yet, or never: there is no purchase. */
+/** Not paid yet for the first time, or never paid: there is no purchase. */
 export const wasEverPaid = ({ status }: Stripe.Subscription): boolean => status !== 'incomplete' && status !== 'incomplete_expired'
 
 const userIn = (metadata: Stripe.Metadata | null | undefined): string | null => metadata?.user_id || null
 
-/** What the app told Stripe about the account. The key of a project may be one that is not permitted to read checkouts. */
+/** The app's data at Stripe about the account. The project's key may have no permission to read checkouts. */
 async function accountOf({ stripe }: StripeSession, subscription: Stripe.Subscription, customer: Stripe.Customer | null) {
   const named = userIn(subscription.metadata) ?? userIn(customer?.metadata)
   if (named !== null) return named
@@ -37,16 +37,16 @@ async function linesOf({ stripe }: StripeSession, { id, lines }: Stripe.Invoice)
 
 const byCreation = (a: Stripe.Invoice, b: Stripe.Invoice) => a.created - b.created || (a.id < b.id ? -1 : 1)
 
-/** Each discount with its coupon: how often it is given. */
+/** Each discount with its coupon, which states for how many periods it applies. */
 const COUPONS = 'data.discounts.source.coupon'
 
-/** The key of a project may be one that is not permitted to read coupons, which is why Stripe refuses a list with them. */
+/** The project's key may have no permission to read coupons; Stripe then refuses a list that includes them. */
 async function invoicesOf({ stripe }: StripeSession, subscription: string) {
   const listed = (...parts: string[]) => allOf(page => stripe.invoices.list({ subscription, expand: ['data.payments', ...parts], ...page }))
   return (await unless('refused', listed(COUPONS))) ?? listed()
 }
 
-/** Of a subscription that was never paid nothing else is fetched. */
+/** Nothing else is fetched of a subscription that was never paid. */
 export async function fetchStripeSubscription(session: StripeSession, id: string): Promise<KnownSubscription> {
   const { stripe } = session
   const retrieved = await stripe.subscriptions.retrieve(id, { expand: ['customer', 'default_payment_method'] })

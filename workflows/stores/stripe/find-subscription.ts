@@ -2,10 +2,10 @@ import type Stripe from 'stripe'
 import { expectObject, type StripeSession } from './session.ts'
 import { isStripeId } from './subjects.ts'
 
-/** What a queue is about: a subscription, or what leads to one. */
+/** The subject of a queue: a subscription, or an object that leads to one. */
 export type QueueTarget = { object: 'subscription' | 'invoice' | 'payment_intent' | 'charge'; id: string }
 
-/** Null: no name of a queue. The lineage of a further item is `{subscription}:{item}`. */
+/** Null: the text is no name of a queue. The lineage of a further item is `{subscription}:{item}`. */
 export function queueTargetOf(queue: string): QueueTarget | null {
   const [first = '', second] = queue.split(':')
   const isOther = (['invoice', 'payment_intent', 'charge'] as const).find(object => object === first)
@@ -17,7 +17,7 @@ const idOf = (value: string | { id: string } | null | undefined): string | null 
 
 const ofInvoice = ({ parent }: Stripe.Invoice): string | null => idOf(parent?.subscription_details?.subscription)
 
-/** A payment is of one invoice; one that was tried for several belongs to the first that has a subscription. */
+/** A payment belongs to one invoice; a payment that was tried for several belongs to the first that has a subscription. */
 async function ofPayment({ stripe }: StripeSession, id: string): Promise<string | null> {
   const payment = { type: 'payment_intent', payment_intent: id } as const
   const payments = expectObject(await stripe.invoicePayments.list({ payment, limit: 10, expand: ['data.invoice'] }), 'list')
@@ -28,7 +28,7 @@ async function ofPayment({ stripe }: StripeSession, id: string): Promise<string 
   return null
 }
 
-/** The subscription of a queue; null: it belongs to none, as a payment for something else. */
+/** The subscription of a queue; null: there is none, for example for a payment without a subscription. */
 export async function findSubscription(session: StripeSession, { object, id }: QueueTarget): Promise<string | null> {
   const { stripe } = session
   switch (object) {

@@ -2,8 +2,8 @@ import type { Charged, ChargedPeriod } from './charged-periods.ts'
 import { itemLineage } from './subjects.ts'
 
 /**
- * A period with its end as far as the invoices tell it: a change or the removal of the item ends it. `isPaidBefore`: an earlier period of the lineage
- * had a price.
+ * A period with the end that the invoices show: a change or the removal of the item ends it. `isPaidBefore`: an earlier period of the
+ * lineage had a price.
  */
 export type LineagePeriod = ChargedPeriod & { endsAt: number; isPaidBefore: boolean }
 export type ItemLineage = { lineage: string; isMain: boolean; periods: LineagePeriod[] }
@@ -12,13 +12,13 @@ export type ItemLineage = { lineage: string; isMain: boolean; periods: LineagePe
 const cutOf = ({ item, begins, ends }: ChargedPeriod, { credits }: Charged): number =>
   Math.min(ends, ...credits.filter(credit => credit.item === item && credit.at > begins).map(({ at }) => at))
 
-/** Whether an item that was charged before goes on at a time, or after it. */
+/** Whether an item that was charged before continues at a time, or after it. */
 const goesOn = (item: string, at: number, charged: Charged): boolean =>
   charged.periods.some(period => period.item === item && (period.begins >= at || cutOf(period, charged) > at))
 
 /**
- * The items that have had the lineage of the subscription itself: the first one, and what replaced it while it was the only one. Paid invoices do not
- * change, so every refresh finds the same.
+ * The items that have had the lineage of the subscription itself: the first item, and the items that replaced it while it was the only one.
+ * Paid invoices do not change, so every refresh has the same result.
  */
 function mainItems(charged: Charged): Set<string> {
   const main = new Set<string>()

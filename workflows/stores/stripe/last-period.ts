@@ -7,7 +7,7 @@ import type { LineagePeriod } from './item-lineages.ts'
 const HOUR_SECONDS = 3600
 const text = (seconds: number): string => secondOf(seconds * 1000)
 
-/** When a period ends by its charge. The end of a trial may be moved, without a charge that says so. */
+/** The end of a period by its charge. The end of a trial may be moved without a charge that shows it. */
 function chargedUntil({ subscription: { status, trial_end } }: KnownSubscription, { price, begins, endsAt }: LineagePeriod): number {
   if (price > 0n || trial_end === null || trial_end <= begins) return endsAt
   return status === 'trialing' ? trial_end : Math.min(endsAt, trial_end)
@@ -22,7 +22,7 @@ export function renewalInvoice(known: KnownSubscription, last: LineagePeriod): S
   )?.invoice
 }
 
-/** An invoice whose charge was tried. Where collection is paused none is. */
+/** Whether the charge of an invoice was tried. While collection is paused no charge is. */
 export const hasFailed = (invoice: Stripe.Invoice | undefined): boolean =>
   invoice !== undefined && invoice.attempt_count > 0 && invoice.amount_due > 0
 
@@ -35,14 +35,14 @@ function endWhileCharging(renewal: Stripe.Invoice | undefined): number {
   return isOpen && finalized != null ? finalized + HOUR_SECONDS : 0
 }
 
-/** What the state of the subscription says of the last period of an item. `isOwned`: the subscription still has the item. */
+/** The report about the last period of an item from the state of the subscription. `isOwned`: the subscription still has the item. */
 export function reportedLastPeriod(known: KnownSubscription, period: LineagePeriod, isOwned: boolean): ReportedPeriod {
   const { subscription, statedAt } = known
   const { status, ended_at } = subscription
   const renewal = renewalInvoice(known, period)
   const end = chargedUntil(known, period)
   const ends = text(end)
-  // A charge for something else than the renewal may have failed: then the period goes on to its end.
+  // Another charge than that of the renewal may have failed: then the period lasts until its end.
   const retry = end * 1000 <= statedAt ? { ends, retrySince: ends, graceUntil: null } : { ends }
   if (!isOwned) return { ends }
   switch (status) {

@@ -4,7 +4,7 @@ import { stripeAmount } from './money.ts'
 
 const currencyIn = ({ of }: ChargedPeriod) => of.invoice.currency
 
-/** Stripe has no levels: a period of another product is an upgrade where its price per day is higher. What is credited for the old one is stated. */
+/** Stripe has no levels: a period of another product is an upgrade if its price per day is higher. The credit for the old period is stated. */
 export function stripeLevel(
   period: ChargedPeriod,
   before: ChargedPeriod | undefined,

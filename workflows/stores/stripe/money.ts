@@ -5,7 +5,7 @@ import { NotCredible } from '../../../domain/purchases/store-facts/credible.ts'
 const WITHOUT_DECIMALS = 'BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' ')
 const WITH_THREE = 'BHD JOD KWD OMR TND'.split(' ')
 
-/** Stripe's code in capitals. Throws `NotCredible` for one that is no currency: nobody knows the decimals of its amounts. */
+/** Stripe's currency code in capitals. Throws `NotCredible` for an unknown currency: the decimals of its amounts are unknown. */
 export function stripeCurrency(code: string): string {
   const currency = code.toUpperCase()
   if (!isCurrency(currency)) throw new NotCredible(`an amount of Stripe has the unknown currency ${JSON.stringify(code)}`)

@@ -9,7 +9,7 @@ const DAYS_OF: Record<string, number> = { day: 1, week: 7, month: 30, year: 365 
 
 const daysOf = ({ begins, ends }: Pick<ChargedPeriod, 'begins' | 'ends'>): number => Math.max(1, Math.round((ends - begins) / DAY_SECONDS))
 
-/** What the plan costs for the quantity, in the smallest unit, before discounts and the tax that comes on top; undefined: not known. */
+/** The price of the plan for the quantity, in the smallest unit, before discounts and before tax that is added; undefined: unknown. */
 function listed({ items }: KnownSubscription, { planPrice, quantity }: ChargedPeriod): { units: bigint; days: number } | undefined {
   const price = items.find(item => planPrice !== undefined && item.price.id === planPrice)?.price
   if (!price?.recurring || typeof price.unit_amount !== 'number') return undefined
@@ -18,7 +18,7 @@ function listed({ items }: KnownSubscription, { planPrice, quantity }: ChargedPe
   return days === undefined ? undefined : { units: BigInt(price.unit_amount) * BigInt(quantity), days: days * count }
 }
 
-/** The same where the price is not one of the subscription any more: as a whole period of it was charged. */
+/** The same where the subscription no longer has the price: the charge of a whole period with it. */
 function chargedWhole({ periods }: Charged, { planPrice, quantity, item }: ChargedPeriod): { units: bigint; days: number } | undefined {
   const whole = periods.find(
     one => !one.isProration && one.price > 0n && one.item === item && one.planPrice === planPrice && one.quantity > 0,
@@ -27,8 +27,8 @@ function chargedWhole({ periods }: Charged, { planPrice, quantity, item }: Charg
 }
 
 /**
- * The plan of what one invoice alone gives for nothing after others were paid: the price of its lines, without the tax that comes on top. What is free for
- * longer recurs for 0, and so does what nobody has paid for yet.
+ * The plan of a period that one invoice alone gives for free after paid ones: the price of its lines, without tax that is added. A period
+ * that is free for longer recurs for 0, and so does a product that was never paid.
  */
 function freeOnce({ undiscounted, isProration, isDiscountedOnce, isPaidBefore, ...times }: LineagePeriod, currency: string): Plan | null {
   if (isProration || !isDiscountedOnce || !isPaidBefore || undiscounted <= 0n) return null
@@ -36,8 +36,8 @@ function freeOnce({ undiscounted, isProration, isDiscountedOnce, isPaidBefore, .
 }
 
 /**
- * The plan of a period that is prorated, or that a change cuts: its full price, as it is discounted and taxed in the period, and its length. Or of one that
- * is free once.
+ * The plan of a period that is prorated or shortened by a change: its full price, discounted and taxed as in the period, and its length.
+ * Also the plan of a period that is free once.
  */
 export function stripePlan(known: KnownSubscription, period: LineagePeriod, charged: Charged, currency: string): Plan | null {
   const { price, undiscounted, isProration, endsAt, ends } = period

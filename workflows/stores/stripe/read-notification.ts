@@ -5,7 +5,7 @@ import { invoiceIds } from './subjects.ts'
 
 const SWITCHES = ['cancel_at_period_end', 'cancel_at']
 
-/** Auto-renew, where the event says that it was switched, or that the subscription was created with an end. */
+/** Auto-renew, if the event reports that it was switched, or that the subscription was created with an end. */
 function switched({ type, object, before, at }: StripeEvent): RenewalStatement[] {
   const isOff = object.cancel_at_period_end === true || typeof object.cancel_at === 'number'
   const common = { kind: 'renewal', origin: 'push', subject: '' } as const
@@ -23,15 +23,16 @@ function switched({ type, object, before, at }: StripeEvent): RenewalStatement[]
   }
 }
 
-/** A pause of the collection, where the event says that it began or ended. */
+/** A pause of the collection, if the event reports its beginning or end. */
 function paused({ type, object, before, at }: StripeEvent): RenewalStatement[] {
   if (!type.startsWith('customer.subscription.') || !before || !('pause_collection' in before)) return []
   return [{ kind: 'renewal', origin: 'push', subject: '', statedAt: at, reported: { isPaused: object.pause_collection != null } }]
 }
 
 /**
- * The charge of a renewal has failed. Its invoice is the period after the one that has ended, and is named: once it is paid, billing retry ran from
- * that end. Until then the refresh finds the retry. An event without this name would be about the new period, which began before the charge failed.
+ * The charge of a renewal has failed. Its invoice is the period after the one that has ended. The report names the invoice: once it is
+ * paid, billing retry ran from that end. Until then the refresh finds the retry. Without the name the report would concern the new period,
+ * which began before the charge failed.
  */
 function failed({ type, object, at }: StripeEvent, subscription: string): Statement[] {
   if (type !== 'invoice.payment_failed' || object.billing_reason !== 'subscription_cycle' || typeof object.id !== 'string') return []
@@ -44,7 +45,7 @@ function failed({ type, object, at }: StripeEvent, subscription: string): Statem
 /** Paid invoices of a subscription. */
 const PAID = ['invoice.paid', 'invoice.payment_succeeded', 'checkout.session.completed']
 
-/** Events say that something happened: every one causes a refresh, and adds what the state of today does not show any more. */
+/** Events do not describe the change: each one causes a refresh, and adds the transitions that the present state does not show any more. */
 export function readStripeNotification(recorded: RecordedNotification): NotificationRead {
   const event = decodeRecordedEvent(recorded)
   const notification = signedStripeEvent(event)

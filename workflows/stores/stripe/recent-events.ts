@@ -37,8 +37,8 @@ async function* eventsOf(deps: StripeDeps, filter: Filter, context: FetchContext
 }
 
 /**
- * The events of interest since a time in ms, at most 30 days ago, page by page and each a request, in the form of pushes. It ends after the first
- * page that Stripe does not answer.
+ * The events of the types that are read, since a time in ms, at most 30 days ago, a page for each request, in the form of pushes. Ends
+ * after the first page that Stripe does not answer.
  */
 export async function* recentStripeEvents(deps: StripeDeps, sinceMs: number, context: FetchContext): AsyncGenerator<Swept, void, void> {
   const gte = Math.floor(Math.max(sinceMs, deps.now() - REACH_MS) / 1000)

@@ -8,7 +8,7 @@ import { fetchFromStripe, type StripeDeps } from './session.ts'
 export const environmentOfSubscription = ({ subscription }: KnownSubscription): EnvironmentKind =>
   subscription.livemode ? 'production' : 'sandbox'
 
-/** Fetches the lineages of a queue: a subscription, or the invoice or payment of one. What belongs to no subscription has no lineages. */
+/** Fetches the lineages of a queue: a subscription, or the invoice or payment of one. An object without a subscription has no lineages. */
 export async function refreshStripeQueue(deps: StripeDeps, queue: string, context: FetchContext): Promise<StoreAnswer> {
   const target = queueTargetOf(queue)
   if (!target) return { is: 'unknown' }
@@ -21,7 +21,7 @@ export async function refreshStripeQueue(deps: StripeDeps, queue: string, contex
   const environment = environmentOfSubscription(answer.value)
   const [first, ...others] = stripeReports(answer.value).reports
   if (!first) return { is: 'reports', environment, reports: [] }
-  // Notifications were recorded under the name of the queue: the erasure of the lineage finds them by the alias.
+  // Notifications were recorded under the name of the queue: by this alias the erasure of the lineage finds them.
   const aliases = target.object === 'subscription' ? [] : [queue]
   return { is: 'reports', environment, reports: [{ ...first, aliases }, ...others] }
 }

@@ -4,8 +4,8 @@ import { type ChargedPeriod, linePrice } from './charged-periods.ts'
 import { stripeAmount } from './money.ts'
 
 /**
- * The part of a period in what went back of its invoice, by the price: Stripe refunds payments, not lines. Null: nothing; undefined: not known. The
- * last period takes the rest where nothing else was charged, so that the parts are the whole.
+ * The part of a period in the refunds of its invoice, by the price: Stripe refunds payments, not lines. Null: nothing; undefined: unknown.
+ * If nothing else was charged, the last period takes the rest, so that the parts add up to the whole.
  */
 export function stripeRefund(period: ChargedPeriod, all: ChargedPeriod[], currency: string): ReportedPeriod['refund'] {
   const { back } = period.of.payments

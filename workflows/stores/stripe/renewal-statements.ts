@@ -5,7 +5,7 @@ import type { LineagePeriod } from './item-lineages.ts'
 import { hasFailed, isPaused, renewalInvoice } from './last-period.ts'
 import { plannedProduct } from './planned-product.ts'
 
-/** Who ended it: the customer, or Stripe because the charge had failed or was disputed. */
+/** Who ended the subscription: the customer, or Stripe because the charge had failed or was disputed. */
 function reportedCause({ cancellation_details: details }: KnownSubscription['subscription']): ReportedRenewal {
   switch (details?.reason) {
     case 'cancellation_requested':
@@ -20,8 +20,8 @@ function reportedCause({ cancellation_details: details }: KnownSubscription['sub
 }
 
 /**
- * Whether a lineage goes on. The cancellation and the end have times of their own, which may lie before the refresh that brings them. None of the
- * statements names a transaction: each is about the period in which its time lies, as those of events are.
+ * Whether a lineage renews. The cancellation and the end have times of their own, which may be before the refresh that reports them. None
+ * of the statements names a transaction: like those of events, each is about the period in which its time lies.
  */
 export function stripeRenewalStatements(
   known: KnownSubscription,

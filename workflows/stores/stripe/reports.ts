@@ -14,8 +14,8 @@ import { stripeRenewalStatements } from './renewal-statements.ts'
 import { invoiceIds, invoiceSubject } from './subjects.ts'
 
 /**
- * Undefined: a renewal long after the period before it, as after a pause. To call it one would say that a charge had failed, which only repeated
- * attempts tell.
+ * Undefined: a renewal long after the period before it, for example after a pause. The report of a renewal would report a failed charge,
+ * which only repeated attempts show.
  */
 function isRenewal({ begins, isProration, of: { invoice } }: LineagePeriod, before: LineagePeriod | undefined): boolean | undefined {
   if (!before || isProration) return false
@@ -37,7 +37,7 @@ function countryIn({ customer, subscription }: KnownSubscription, { invoice, pay
   return countryOf(invoice.customer_address?.country ?? customer?.address?.country ?? payments.country ?? card)
 }
 
-/** A period as its invoice says it. */
+/** The report of a period from its invoice. */
 function reportedPeriod(
   known: KnownSubscription,
   period: LineagePeriod,
@@ -56,7 +56,7 @@ function reportedPeriod(
     price: stripeAmount(period.price, currency),
     begins: secondOf(period.begins * 1000),
     ends: secondOf(period.endsAt * 1000),
-    // A coupon for all of the price leaves the amount of the line; that of a trial is 0.
+    // A coupon for the whole price leaves the amount of the line unchanged; the amount of a trial's line is 0.
     periodType: period.price === 0n && period.undiscounted === 0n ? 'trial' : 'normal',
     isDiscounted: !period.isProration && period.undiscounted > period.price ? true : undefined,
     isRenewal: renewal,
@@ -98,7 +98,10 @@ function reportOf(known: KnownSubscription, { lineage, isMain, periods }: ItemLi
   }
 }
 
-/** What Stripe says of a subscription: one report for the subscription itself and one for each further item. `lineages`: what they are made of. */
+/**
+ * The reports of a subscription: one for the subscription itself and one for each further item. `lineages`: the charged periods from which
+ * they are made.
+ */
 export function stripeReports(known: KnownSubscription): { lineages: ItemLineage[]; reports: StoreReport[] } {
   const charged = chargedPeriods(known)
   const lineages = itemLineages(known.subscription.id, charged)

@@ -7,8 +7,8 @@ import { decodeStripeEvent, signedStripeEvent } from './events.ts'
 const TOLERANCE_SECONDS = 300
 
 /**
- * What the SDK does not look at: a part of the header without a value, at which it throws as for a defect, and a time in the future. The SDK takes the
- * last `t` for the signed time.
+ * Checks that the SDK lacks: a part of the header without a value, at which the SDK throws as for a defect, and a time in the future. The
+ * SDK uses the last `t` as the signed time.
  */
 function isOutOfForm(header: string, nowMs: number): boolean {
   const parts = header.split(',')
@@ -31,7 +31,7 @@ async function isSignedBy(secret: string, body: Uint8Array, header: string, nowM
 
 type Pair = StoreKeys & { environment: EnvironmentKind }
 
-/** Who sent it is verified before the body is read: to an outsider every body is answered alike. */
+/** Verifies the sender before the body is read: other senders get the same answer for every body. */
 export async function verifyStripeWebhook({ body, headers }: Arrival, settings: StoreSettings, nowMs: number): Promise<Gate> {
   if (!settings.enabled) return { is: 'unavailable', reason: 'off' }
   const pairs = (['production', 'sandbox'] as const).map(

@@ -23,15 +23,15 @@ import type { Sweep, Sweeps } from './sweep.ts'
 
 export type BackfillDeps = { pool: Pool; secrets: Secrets; sweeps: Sweeps; now?: () => number }
 
-/** `fromMs`: how far back to look, in ms; null: as far as the store tells. */
+/** `fromMs`: the earliest time, in ms; null: as far back as the store reports. */
 export type BackfillOf = { project: number; platform: StorePlatform; fromMs: number | null; signal: AbortSignal }
 
-/** So far, of one environment. `queues`: lineages that the workers fetch from the store. `notifications`: those that were not known. */
+/** The counts so far, of one environment. `queues`: lineages that the workers fetch from the store. `notifications`: new notifications. */
 export type BackfillProgress = { environment: EnvironmentKind; phase: BackfillPhase; queues: number; notifications: number }
 
 /**
- * `stopped`: the store has not answered; a repeat goes on from there. The counts are those of all environments, with those of the runs that this one
- * has gone on with.
+ * `stopped`: the store has not answered; a repeat continues from there. The counts are those of all environments, including those of the
+ * earlier runs that this run continues.
  */
 export type BackfillResult =
   | { is: 'done'; queues: number; notifications: number }
@@ -47,13 +47,13 @@ type Running = {
   context: FetchContext
   fromMs: number | null
   state: Backfill
-  /** Records how far it has come. */
+  /** Records the progress. */
   to(next: Partial<Backfill>): Promise<void>
   /** Makes queues due, one after the other. */
   check(names: string[]): Promise<void>
 }
 
-/** Null: the phase is over; else why the store has not answered. */
+/** Null: the phase has ended; else the reason why the store has not answered. */
 type Phase = (running: Running) => Promise<string | null>
 
 const lineages: Phase = async ({ deps, target, state, to, check, context }) => {
@@ -98,9 +98,9 @@ const PHASES: [BackfillPhase, Phase][] = [
 ]
 
 /**
- * Fetches everything that a store still knows of a project: makes the queues of known lineages due, and of those that the store lists, and
- * records what it still tells. The workers then fetch for the queues, at a part of the budget. May be repeated: known things change nothing, and
- * one that was broken off goes on where it was. Rejects when the signal aborts.
+ * Fetches everything that a store still knows of a project: makes the queues of known lineages due, and those of listed subscriptions, and
+ * records the notifications that the store still has. The workers then fetch for the queues, with a part of the budget. A repeat changes
+ * nothing that is known, and continues an interrupted run. Rejects when the signal aborts.
  */
 export async function backfillStore(
   deps: BackfillDeps,

@@ -6,18 +6,18 @@ import type { Pool } from '../../../store/connect.ts'
 import { transaction } from '../../../store/transaction.ts'
 import type { SweptNotification } from '../store-client.ts'
 
-/** Of one transaction: a body may have 100 KiB. */
+/** The notifications of one transaction: a body may have 100 KiB. */
 const AT_ONCE = 100
 
 export type SweptEnvironment = Pick<StoreSweep, 'project' | 'platform' | 'environment'>
 
 /**
- * `since`: what is older (ms) was reported before the store was connected: no push could bring it. null: what is missing is no alarm. `isNamedAlike`: see
- * `Sweep`.
+ * `since`: older changes (ms) were reported before the store was connected, so no push could report them. null: missing pushes raise no
+ * alert. `isNamedAlike`: see `Sweep`.
  */
 export type Unpushed = { since: number; now: number; isNamedAlike: boolean; isForBoth: boolean } | null
 
-/** Records a page of what a sweep has found. Gives how many of the notifications were not known; a repeat gives 0. */
+/** Records a page of notifications that a sweep has found. Returns the number of new notifications; a repeat returns 0. */
 export async function recordSwept(
   pool: Pool,
   { project, platform, environment }: SweptEnvironment,
@@ -37,8 +37,8 @@ export async function recordSwept(
         contentType: 'application/json',
         source: 'sweep' as const,
       }))
-      const words = await recordInTransaction(tx, rows)
-      const recorded = items.flatMap(({ notification }, index) => (words[index] === 'recorded' ? [notification] : []))
+      const recordedAs = await recordInTransaction(tx, rows)
+      const recorded = items.flatMap(({ notification }, index) => (recordedAs[index] === 'recorded' ? [notification] : []))
       if (unpushed) {
         const late = recorded.filter(({ statedAt }) => statedAt > unpushed.since && statedAt < unpushed.now - LATE_MS)
         const of = { project, platform, environment: unpushed.isForBoth ? null : environment }

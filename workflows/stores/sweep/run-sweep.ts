@@ -13,13 +13,13 @@ import type { Sweep, SweepRange, Sweeps } from './sweep.ts'
 
 export type SweepDeps = { pool: Pool; secrets: Secrets; sweeps: Sweeps; at: AtCrashPoint }
 
-/** `found`: notifications that no push had brought. */
+/** `found`: the number of notifications that no push had brought. */
 export type SweepOutcome = { is: 'swept'; found: number } | { is: 'failed'; why: string; found: number }
 
-/** A store may tell of something some time after it has happened. */
+/** A store may report an event some time after it has happened. */
 const OVERLAP_MS = 10 * 60_000
 const DAY_MS = 24 * 3_600_000
-/** What lies at the very edge of a store's reach is an error by the time of the request. */
+/** The margin at the edge of the time that a store keeps: a request for that edge would fail by the time it arrives. */
 const EDGE_MS = 60_000
 
 /** The interval since `untilMs` that is to be fetched, in parts that are recorded one after the other. */
@@ -28,7 +28,7 @@ export function* intervalsOf(sweep: Sweep, kind: EnvironmentKind, untilMs: numbe
   const sliceMs = sweep.sliceMs ?? Number.POSITIVE_INFINITY
   for (let until = Math.max(untilMs, earliest + OVERLAP_MS); until < now; ) {
     const fromMs = until - OVERLAP_MS
-    // A rest is no slice of its own: a day is mostly some seconds longer.
+    // A short rest is added to the last part: a day is mostly some seconds longer.
     until = now - until < 2 * sliceMs ? now : until + sliceMs
     yield { fromMs, toMs: until, isWhole }
   }
@@ -37,9 +37,9 @@ export function* intervalsOf(sweep: Sweep, kind: EnvironmentKind, untilMs: numbe
 export const whyOf = (answer: NoAnswer): string => ('why' in answer ? answer.why : answer.is)
 
 /**
- * Fetches from a store what no push has brought since the last success, and records it. `session` has taken the sweep. The interval is behind only
- * when all of its pages are recorded: whatever ends the sweep before, the next one fetches it again, and known notifications change nothing.
- * Throws only for a defect, or when the signal aborts or the database fails.
+ * Fetches from a store the notifications that no push has brought since the last success, and records them. `session` has taken the sweep.
+ * The interval counts as fetched only when all of its pages are recorded: if the sweep ends before that, the next one fetches the interval
+ * again, and known notifications change nothing. Throws only for a defect, or when the signal aborts or the database fails.
  */
 export async function runSweep(deps: SweepDeps, session: Db, row: StoreSweep, signal: AbortSignal): Promise<SweepOutcome> {
   const { pool, secrets, sweeps, at } = deps

@@ -28,7 +28,7 @@ async function* stripeQueues(
   { sinceMs }: QueueRange,
   context: FetchContext,
 ): AsyncGenerator<ListedQueues, void, void> {
-  // Stripe's list has no place to go on from that would hold: a repeat begins anew.
+  // Stripe's list has no cursor that stays valid: a repeat begins again.
   for await (const page of client.allSubscriptions(sinceMs, context))
     yield page.is === 'found' ? { is: 'queues', queues: page.queues, next: null } : page
 }

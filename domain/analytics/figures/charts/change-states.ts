@@ -18,15 +18,15 @@ export type RowCondition = (row: string) => string
 
 /**
  * SQL to select from: the two states of each change as rows, the one after with sign 1, the one before with sign −1. The sum of signed
- * values over all changes before a time is the value at that time. Only states in trial, paid or grace. `standing`: the states that stood just before a
+ * values over all changes before a time is the value at that time. Only states in trial, paid or grace. `snapshot`: the states that stood just before a
  * time, in place of all changes before it. `only`: of the changes that are read.
  */
-export function statesSql(changes: string, standing: StockSnapshot | null = null, only: RowCondition | null = null): string {
-  const conditions = (row: string) => [...(standing === null ? [] : [`happened >= ${standing.at}`]), ...(only === null ? [] : [only(row)])]
+export function statesSql(changes: string, snapshot: StockSnapshot | null = null, only: RowCondition | null = null): string {
+  const conditions = (row: string) => [...(snapshot === null ? [] : [`happened >= ${snapshot.at}`]), ...(only === null ? [] : [only(row)])]
   const states = [oneState(changes, 'a', 1, conditions('a')), oneState(changes, 'b', -1, conditions('b'))]
-  if (standing)
-    states.push(`select user_no, subscription, ${standing.at - 1} as happened, null as counts_from, media, campaign, 1 as sign,
-      ${STATE_COLUMNS.join(', ')} from ${standing.table}`)
+  if (snapshot)
+    states.push(`select user_no, subscription, ${snapshot.at - 1} as happened, null as counts_from, media, campaign, 1 as sign,
+      ${STATE_COLUMNS.join(', ')} from ${snapshot.table}`)
   return `(${states.join(' union all ')})`
 }
 

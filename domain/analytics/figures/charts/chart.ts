@@ -84,10 +84,10 @@ export const chartFigures = (
     const frame = frameOf(question)
     // A stock needs only the end of the window before.
     const first = question.previous ? frame.before.from : frame.window.from
-    const standing = chart.kind === 'stock' ? source.standing(first, question.now) : null
+    const snapshot = chart.kind === 'stock' ? source.stockSnapshot(first, question.now) : null
     const common = await scanContext(access, environment, source, question)
     const isSegmentedByState = question.segmentation !== null && !question.segmentation.columns.hasOneState
-    const context = { ...common, standing, areStatesTogether: !isSegmentedByState && !dividesStates(common.restriction) }
+    const context = { ...common, snapshot, areStatesTogether: !isSegmentedByState && !dividesStates(common.restriction) }
     const complete = await completePart(context, chart.code, frame)
     const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans, complete }
     const { segmentation, maxSeries, window } = question

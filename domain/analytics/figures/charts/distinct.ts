@@ -57,7 +57,7 @@ const isOfUser = (code: AttributeCode): boolean => {
 }
 
 /** Whether a transaction that is restricted away can be the one before another that is not. */
-const isOfWholeUsers = ({ words, segment }: Restriction): boolean => segment === undefined && [...words.keys()].every(isOfUser)
+const isOfWholeUsers = ({ byAttribute, segment }: Restriction): boolean => segment === undefined && [...byAttribute.keys()].every(isOfUser)
 
 /** A count in each interval of a frame's grid, in the window before, and in the window. */
 export type FrameCounts = { at: bigint[]; before: bigint; window: bigint }

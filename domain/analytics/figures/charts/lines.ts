@@ -10,8 +10,8 @@ import { type MeasuredSum, measuredCount, type Scan, type ScanContext } from './
 import { ALL, added, type Division, emptyTally, type Sums, type Tally, tally, UNDIVIDED } from './tally.ts'
 
 /**
- * The figures of a series before they are rounded. `weights`: of a ratio, the denominators; null otherwise. `complete`: of the part whose outcomes are
- * known, and of the same length before the window; null: not asked for.
+ * The figures of a series before they are rounded. `weights`: of a ratio, the denominators; null otherwise. `complete`: of the part whose
+ * outcomes are known, and of the same length before the window; null: not requested.
  */
 export type FigureLine = {
   total: Quotient
@@ -147,8 +147,8 @@ const withPayments = (scan: Scan, payments: readonly MeasuredSum[]): Scan => ({
 })
 
 /**
- * What a chart computes, and for which times. `isShare`: a percentage. `complete`: the part of the window whose outcomes are known; left out: not asked
- * for. `most`: sums that may be held at once; left out: any number.
+ * The figures that a chart computes, and their times. `isShare`: a percentage. `complete`: the part of the window whose outcomes are known;
+ * left out: not requested. `most`: the most sums that may be held at once; left out: any number.
  */
 export type LinePlan = {
   measure: Measure

@@ -20,7 +20,7 @@ export type ScanCode =
 
 /**
  * How a chart is computed. `scans`: their terms stand one after the other. `series`: for each series the coefficients of the terms.
- * `segmented`: the scans and coefficients of the whole where a value of an attribute is asked for. `denominator`: coefficients, or users that
+ * `segmented`: the scans and coefficients of the whole if a value of an attribute is requested. `denominator`: coefficients, or users that
  * are counted once. A figure is Σ coefficient × term ÷ `unitOf`, of a ratio ÷ denominator.
  */
 export type Measure = {

@@ -30,7 +30,7 @@ export type StatePrefix = '' | 'a_' | 'b_'
  */
 export type Multiplier = { codes: string[]; sql: string; valueOf: (codes: (bigint | null)[]) => bigint }
 
-/** What an amount is multiplied by: the factor, or one of its digits. */
+/** The factor of an amount, or one of its digits. */
 export type FactorPart = number | 'whole'
 
 /** Whether a row of transactions or of states states an amount in USD. */
@@ -101,7 +101,7 @@ export async function sharesOf(source: FactSource, rates: ProceedsRates): Promis
 export function platformShareSql(row: string, { shares, dialect }: Pick<MoneySql, 'shares' | 'dialect'>): string {
   const cases = [...shares].map(
     ([platform, { recurring, loyal, oneTime }]) =>
-      `when ${platform} then case ${dialect.soldAs(row)} when ${SALE_ATTRIBUTION.oneTime} then ${oneTime} when ${SALE_ATTRIBUTION.loyal} then ${loyal} else ${recurring} end`,
+      `when ${platform} then case ${dialect.attributionSql(row)} when ${SALE_ATTRIBUTION.oneTime} then ${oneTime} when ${SALE_ATTRIBUTION.loyal} then ${loyal} else ${recurring} end`,
   )
   return cases.length === 0 ? String(WHOLE_SHARE) : `case ${row}.platform ${cases.join(' ')} else ${WHOLE_SHARE} end`
 }
@@ -112,17 +112,21 @@ const STATED = 0
 /** All of the proceeds that are stated, else the share of the platform. */
 export function proceedsShare(row: string, money: MoneySql): Multiplier {
   const isStated = money.areProceedsStated === false ? null : `${ifRated(money, `${row}.proceeds`, `${row}.proceeds_usd`)} is not null`
-  const own = money.dialect.soldAs(row)
-  const soldAs = isStated ? `case when ${isStated} then ${STATED} else ${own} end` : own
-  const shareOf = (platform: number, sold: number): bigint => {
+  const own = money.dialect.attributionSql(row)
+  const attributionSql = isStated ? `case when ${isStated} then ${STATED} else ${own} end` : own
+  const shareOf = (platform: number, attribution: number): bigint => {
     const shares = money.shares.get(platform)
-    if (!shares || sold === STATED) return WHOLE_SHARE
-    return sold === SALE_ATTRIBUTION.oneTime ? shares.oneTime : sold === SALE_ATTRIBUTION.loyal ? shares.loyal : shares.recurring
+    if (!shares || attribution === STATED) return WHOLE_SHARE
+    return attribution === SALE_ATTRIBUTION.oneTime
+      ? shares.oneTime
+      : attribution === SALE_ATTRIBUTION.loyal
+        ? shares.loyal
+        : shares.recurring
   }
   return {
-    codes: [soldAs, `${row}.platform`],
+    codes: [attributionSql, `${row}.platform`],
     sql: isStated ? `case when ${isStated} then ${WHOLE_SHARE} else ${platformShareSql(row, money)} end` : platformShareSql(row, money),
-    valueOf: ([sold, platform]) => shareOf(Number(platform), Number(sold)),
+    valueOf: ([attribution, platform]) => shareOf(Number(platform), Number(attribution)),
   }
 }
 

@@ -15,8 +15,8 @@ function isInside(prefix: ChangePrefix, { restriction }: ScanContext): string {
 }
 
 /** Whether one state of a change can be inside of the filters while the other one, which counts too, is outside. */
-export const dividesStates = ({ words, segment }: Restriction): boolean =>
-  [...words.keys(), ...(segment ? [segment.code] : [])].some(code => {
+export const dividesStates = ({ byAttribute, segment }: Restriction): boolean =>
+  [...byAttribute.keys(), ...(segment ? [segment.code] : [])].some(code => {
     const attribute = attributeOf(code)!
     return isColumn(attribute) && !attribute.columns.hasOneState
   })

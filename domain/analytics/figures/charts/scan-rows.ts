@@ -6,7 +6,7 @@ import type { FactSource, StockSnapshot } from '../source.ts'
 import type { FactorPart, MoneySql, Multiplier } from './money.ts'
 
 /**
- * The context of every statement of a question. `now`: the last second whose facts count. `standing`: of a stock, the states just before
+ * The context of every statement of a question. `now`: the last second whose facts count. `snapshot`: of a stock, the states just before
  * the time from which on changes are read. `states`: SQL to select from, in place of the states of all changes. `areStatesTogether`: every
  * filter and every division of this question has both states of a change or neither.
  */
@@ -16,14 +16,15 @@ export type ScanContext = {
   products: ProductVocabulary
   restriction: Restriction
   now: number
-  standing?: StockSnapshot | null
+  snapshot?: StockSnapshot | null
   states?: string
   areStatesTogether?: boolean
 }
 
 /**
- * What a scan sums. `sql`: of a row; money, for the factor of exchange or one of its digits (null counts as 0). `multiplier`: the index of the
- * scan's multiplier that each row is multiplied by. `only`: conditions of the rows that have a part in it; left out: all. `isCount`: it counts these rows.
+ * A sum of a scan. `sql`: of a row; money, for the factor of exchange or one of its digits (null counts as 0). `multiplier`: the index of
+ * the scan's multiplier by which each row is multiplied. `only`: conditions of the rows that have a part in it; left out: all. `isCount`:
+ * it counts these rows.
  */
 export type MeasuredSum = {
   isMoney: boolean

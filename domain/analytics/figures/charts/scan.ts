@@ -75,7 +75,7 @@ const billed = (context: ScanContext): Scan => amounts(context, PAID_OR_BACK, { 
 
 const refunded = (context: ScanContext): Scan => amounts(context, 't.kind = 6', { measured: [], terms: [{ plus: 0 }] })
 
-const sold = (context: ScanContext): Scan =>
+const sales = (context: ScanContext): Scan =>
   amounts(context, `(t.kind between 1 and 5 or t.kind = ${CREDIT})`, {
     measured: [measuredCount()],
     split: 't.kind',
@@ -144,8 +144,8 @@ function ended({ source, restriction, now }: ScanContext): Scan {
 }
 
 /** `only`: the changes whose two states differ in what is summed. The others add nothing, where both states of a change are in the same sums. */
-function statesOf({ source, standing, states, areStatesTogether }: ScanContext, only: RowCondition | null): string {
-  return states ?? statesSql(source.dialect.tables.changes, standing, areStatesTogether ? only : null)
+function statesOf({ source, snapshot, states, areStatesTogether }: ScanContext, only: RowCondition | null): string {
+  return states ?? statesSql(source.dialect.tables.changes, snapshot, areStatesTogether ? only : null)
 }
 
 function changeStates(
@@ -182,7 +182,7 @@ const monthly = (context: ScanContext): Scan => {
 }
 
 /** Subscriptions in these states. `kinds`, one for each term: 1 auto-renew on, 0 off, 2 in grace. */
-const standing = (context: ScanContext, states: number[], kinds: number[]): Scan =>
+const subscriptionsIn = (context: ScanContext, states: number[], kinds: number[]): Scan =>
   changeStates(context, {
     joins: '',
     condition: `s.state in (${states.join(', ')})`,
@@ -215,7 +215,7 @@ export function scanOf(code: ScanCode, context: ScanContext): Scan {
     case 'proceeds':
       return proceeds(context)
     case 'sold':
-      return sold(context)
+      return sales(context)
     case 'outcomes':
       return outcomes(context)
     case 'begun':
@@ -227,9 +227,9 @@ export function scanOf(code: ScanCode, context: ScanContext): Scan {
     case 'movement':
       return movement(context)
     case 'standing in paid or grace':
-      return standing(context, [SUBSCRIPTION_STATE.paid, SUBSCRIPTION_STATE.grace], [1, 0, 2])
+      return subscriptionsIn(context, [SUBSCRIPTION_STATE.paid, SUBSCRIPTION_STATE.grace], [1, 0, 2])
     case 'standing in trial':
-      return standing(context, [SUBSCRIPTION_STATE.trial], [1, 0])
+      return subscriptionsIn(context, [SUBSCRIPTION_STATE.trial], [1, 0])
     case 'created':
       return created(context)
     default:

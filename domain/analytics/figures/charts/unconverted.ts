@@ -67,10 +67,10 @@ async function leftOutRows(context: ScanContext, scan: Scan, row: string, sums: 
 /** Rows of (currency, transactions, amount in millionths, and where there may be any, refunds and refunded) with their currencies spelled out, in order; rows without transactions are left out. */
 export async function namedMoney(source: FactSource, rows: FigureRow[]): Promise<LeftOutMoney[]> {
   const left = rows.filter(row => row.transactions !== 0n || (row.refunds ?? 0n) !== 0n)
-  const words = await source.wordsOf(left.map(row => Number(row.currency)))
+  const texts = await source.textsOf(left.map(row => Number(row.currency)))
   return left
     .map(row => ({
-      currency: words.get(Number(row.currency)) ?? UNKNOWN,
+      currency: texts.get(Number(row.currency)) ?? UNKNOWN,
       transactions: Number(row.transactions),
       amount: { top: row.amount as bigint, bottom: PER_MILLION },
       refunds: Number(row.refunds ?? 0n),

@@ -39,12 +39,12 @@ export function dividedByValue(context: ScanContext, attribute: ColumnAttribute,
   if (attribute.code === 'product_id') {
     const ids = [...new Set(products.idOf.values())]
     const numberOf = new Map(ids.map((id, i) => [id, i + 1]))
-    const words = pairs(
+    const valueNumbers = pairs(
       'product_values',
       [...products.idOf].map(([word, id]) => [word, numberOf.get(id)!]),
     )
     return {
-      divide: divideBy(attribute, measure, words),
+      divide: divideBy(attribute, measure, valueNumbers),
       named: async numbers => new Map(numbers.map(number => [number, named(ids[number - 1] ?? UNKNOWN)])),
     }
   }
@@ -52,8 +52,8 @@ export function dividedByValue(context: ScanContext, attribute: ColumnAttribute,
   return {
     divide: { scan: scan => by(scan.column(attribute)), users: usersBy(attribute, measure.denominator, by) },
     async named(numbers) {
-      const words = await source.wordsOf(numbers.filter(number => number !== 0))
-      return new Map(numbers.map(number => [number, named(words.get(number) ?? UNKNOWN)]))
+      const texts = await source.textsOf(numbers.filter(number => number !== 0))
+      return new Map(numbers.map(number => [number, named(texts.get(number) ?? UNKNOWN)]))
     },
   }
 }

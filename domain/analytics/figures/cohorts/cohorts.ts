@@ -56,7 +56,7 @@ const cohortLabel = (start: number, grouping: Grouping): string =>
 type Row = { group: MemberGroup; from: number; to: number }
 type CellQuestion = Pick<CohortQuestion, 'mode' | 'now'> & { perUnit: bigint }
 
-/** Whether no day of the period has begun for anybody: the row ends before it. */
+/** Whether no day of the period has begun for any user: the row ends before it. */
 const isAhead = (index: number, { from }: Row, { mode, now }: CellQuestion): boolean =>
   mode === 'by_days' && from + ((COHORT_DAYS[index - 2] ?? -1) + 1) * DAY >= now
 
@@ -79,8 +79,8 @@ const shownFigures = ({ users, inside, upTo }: Reached, perUnit: bigint): Cohort
 })
 
 /**
- * By period: the cohorts in which it is over for everybody, together. A cohort that ended early, because nobody paid, is among them: without its users
- * the average would be that of survivors.
+ * By period: the cohorts in which the period is over for all users, together. A cohort that ended early, because no user paid, is among
+ * them: without its users the average would be that of survivors.
  */
 function reachableOf(rows: readonly Row[], requested: CellQuestion): CohortTotalCell['reachable'][] {
   const sums = periodLabels(requested.mode).map(() => ({ cohorts: 0, users: 0, inside: NO_PAYMENTS, upTo: NO_PAYMENTS }))

@@ -24,7 +24,7 @@ export const addPayments = (a: Payments, b: Payments): Payments => ({
   recurring: a.recurring + b.recurring,
 })
 
-/** The users of the counts as one group; null: nobody. */
+/** The users of the counts as one group; null: there are none. */
 function together(counts: MemberCount[], payments: PaymentRow[]): MemberGroup | null {
   if (counts.length === 0) return null
   const periods = new Map<number, Payments>()

@@ -6,8 +6,8 @@ import type { RequestedMembers } from './question.ts'
 import { type FactReader, segmentsOf, type UserSegment, userValue } from './user-values.ts'
 
 /**
- * The users that a question is about. `condition`: SQL on the users `u`, beside that on the anchor; null: all of them. `segments`: null unless
- * asked. `segment`: SQL for its index.
+ * The users that a question is about. `condition`: SQL on the users `u`, in addition to the condition on the anchor; null: all of them.
+ * `segments`: null unless requested. `segment`: SQL for its index.
  */
 export type Members = RequestedMembers & {
   condition: string | null

@@ -8,9 +8,10 @@ import type { PaidMoney } from './money.ts'
 import { ANCHORS, type CohortMode, LAST_RENEWAL } from './question.ts'
 
 /**
- * The payments of one period by the users of one segment and cohort. `firstPayers`: those of them who had not paid before; `firstPaid`: the
- * same of subscriptions. `open`: periods that go on now, billing retry included. `revenue`, `recurring` (of subscriptions alone): in the
- * smallest part of a unit of the currency. All of them can be added over segments and cohorts, because a user is in one of each.
+ * The payments of one period by the users of one segment and cohort. `firstPayers`: the users among them who had not paid before;
+ * `firstPaid`: the same of subscriptions. `open`: periods that are under way now, billing retry included. `revenue`, `recurring` (of
+ * subscriptions alone): in the smallest part of a unit of the currency. All of them can be added over segments and cohorts, because a user
+ * is in one of each.
  */
 export type Payments = {
   payers: number
@@ -127,7 +128,7 @@ function summed(
   { cohort }: CohortKey,
   text: string,
 ): string {
-  const { divide, soldAs, sum } = dialect
+  const { divide, attributionSql, sum } = dialect
   const { parts, isMissing } = money
   const [whole] = parts
   const segment = members.segments === null ? [] : ['segment']
@@ -140,7 +141,7 @@ function summed(
   const amounts = parts.length === 1 ? [sum(whole!.sql)] : parts.map(({ sql }) => `sum(${sql})`)
   const found = [
     ...keys,
-    `${soldAs('t')} as sold_as`,
+    `${attributionSql('t')} as sold_as`,
     ...Object.entries(counts).map(([name, sql]) => `${sql} as ${name}`),
     ...amounts.map((sql, i) => `${sql} as p${i}`),
   ]

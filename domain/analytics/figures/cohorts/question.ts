@@ -34,9 +34,9 @@ const ALL: readonly Attribute[] = ATTRIBUTES
 const SEGMENTED = ['target_platform', 'product_id', 'country', 'media_source_name', 'campaign_name']
 const FILTERED = [...SEGMENTED, 'app_version', 'segment_id', 'device_id', 'experiment_group_id']
 
-/** What cohorts and LTV are segmented by. */
+/** The attributes by which cohorts and LTV can be segmented. */
 export const COHORT_SEGMENTATIONS: readonly ColumnAttribute[] = ALL.filter(isColumn).filter(({ code }) => SEGMENTED.includes(code))
-/** What restricts cohorts and LTV. */
+/** The attributes that can restrict cohorts and LTV. */
 export const COHORT_FILTERS: readonly Attribute[] = ALL.filter(({ code }) => FILTERED.includes(code))
 
 /** Parameters that cohorts and LTV have in common, as the API describes them. Filters are beside them. */

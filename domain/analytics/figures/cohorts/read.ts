@@ -27,7 +27,7 @@ export type Periods = { starts: readonly number[]; ages: Ages }
 
 export type NamedGroup = { code: string; label: string; group: GroupByCohort }
 
-/** `segments`: null unless asked. `perUnit`: of the revenue. `asOf`: everything recorded before it counts. */
+/** `segments`: null unless requested. `perUnit`: of the revenue. `asOf`: everything recorded before it counts. */
 export type MemberFacts = {
   all: GroupByCohort
   segments: NamedGroup[] | null

@@ -28,7 +28,7 @@ export async function segmentsOf(
   attribute: AttributeCode,
   users: ReadonlyMap<number, number>,
 ): Promise<UserSegment[]> {
-  const values = attribute === 'product_id' ? products.idOf : await source.wordsOf([...users.keys()])
+  const values = attribute === 'product_id' ? products.idOf : await source.textsOf([...users.keys()])
   const byCode = new Map<string, UserSegment & { users: number }>()
   for (const [number, count] of users) {
     const code = values.get(number) ?? UNKNOWN

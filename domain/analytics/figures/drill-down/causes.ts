@@ -77,13 +77,13 @@ async function datedSums(
     from (${factRowsSql(rows).join(' union all ')}) f where ${where} group by 1, 2, 3`
   const found = await context.source.query({ text, relations: scanRelations(context) })
   const { rated } = context.money.exchange
-  const words = await context.source.wordsOf(
+  const texts = await context.source.textsOf(
     [...new Set(found.map(({ currency }) => Number(currency ?? 0n)))].filter(no => rated.includes(no)),
   )
   return found.map(row => ({
     day: row.day as bigint,
     facts: row.facts as bigint,
-    currency: words.get(Number(row.currency ?? 0n)) ?? 'USD',
+    currency: texts.get(Number(row.currency ?? 0n)) ?? 'USD',
     boughtOn: requested.question.rateDate ?? dateOf((row.bought_on as bigint | null) ?? 0n),
     contribution: row.contribution as bigint,
   }))

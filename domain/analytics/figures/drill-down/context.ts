@@ -11,7 +11,7 @@ import { type FactAccess, withFacts } from '../open-source.ts'
 import { numbersOfValues } from '../restriction.ts'
 import { coefficientsOf, type RequestedNumber, type SegmentValues } from './number.ts'
 
-/** The context of the statements behind a number: restricted to its segment, which `segment` spells out. */
+/** The context of the statements that drill down into a number: restricted to its segment, which `segment` names. */
 export type NumberContext = { context: ScanContext; segment: SegmentValues | null; behind: number }
 
 /** Replicas do not have the columns that show where a fact comes from. */
@@ -28,8 +28,8 @@ export const withNumber = <T>(
     if (requested.segment === null || segmentation === null) return work({ context, segment: null, behind })
     const segment = await segmentValues(context, requested, requested.segment, segmentation)
     const { code, values, isRest } = segment
-    const words = { products: context.products, numbers: await source.numbersOf(values) }
-    const restriction = { ...context.restriction, segment: { code, numbers: numbersOfValues(code, values, words), isRest } }
+    const known = { products: context.products, numbers: await source.numbersOf(values) }
+    const restriction = { ...context.restriction, segment: { code, numbers: numbersOfValues(code, values, known), isRest } }
     return work({ context: { ...context, restriction }, segment, behind })
   })
 

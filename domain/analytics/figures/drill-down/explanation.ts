@@ -7,8 +7,8 @@ import { type NumberChange, otherCauses } from './causes.ts'
 import { withNumber } from './context.ts'
 import { factRows } from './fact-rows.ts'
 import type { RequestedNumber, SegmentValues } from './number.ts'
-import { type FactBehind, factsAfter } from './page.ts'
-import { type NumberSums, sumsBehind } from './sums.ts'
+import { factsAfter, type NumberFact } from './page.ts'
+import { type NumberSums, sumsOfNumber } from './sums.ts'
 import { statementOnViews } from './views-statement.ts'
 
 /** A fact is late when it was recorded longer than this after its window. */
@@ -23,7 +23,7 @@ export type Explanation = Omit<NumberSums, 'late'> & {
   value: Quotient
   symbols: readonly string[]
   unconverted: LeftOutMoney[]
-  lateFacts: FactBehind[]
+  lateFacts: NumberFact[]
   segment: SegmentValues | null
   sql: string
   asOf: number
@@ -36,7 +36,7 @@ export const explained = (access: FactAccess, environment: Environment, requeste
     const { chart, window, series } = requested
     const all = await factRows(context, requested)
     const lateFrom = window.to + LATE_AFTER
-    const sums = await sumsBehind(access.pool, context, requested, all, lateFrom)
+    const sums = await sumsOfNumber(access.pool, context, requested, all, lateFrom)
     const late =
       sums.late.length === 0
         ? []

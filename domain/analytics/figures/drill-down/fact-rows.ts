@@ -92,7 +92,7 @@ const MORE_OF_CHANGES = [
 ]
 
 /** The last change of each subscription before a time, with its state after: what `statesSql` adds up to. */
-function standingSql({ source, now }: ScanContext, before: number): string {
+function lastChangesSql({ source, now }: ScanContext, before: number): string {
   const { changes } = source.dialect.tables
   const until = (row: string) => `${row}.happened < ${before} and ${counts(row, now)}`
   return `(select a.id, a.user_no, a.subscription, a.happened, a.counts_from, a.cause, a.recorded, a.media, a.campaign, 1 as sign,
@@ -111,7 +111,7 @@ function rowsOf(code: ScanCode, context: ScanContext, end: number) {
     case 'standing in trial':
       return {
         table: 'subscription_changes',
-        scan: scanOf(code, { ...context, states: standingSql(context, end) }),
+        scan: scanOf(code, { ...context, states: lastChangesSql(context, end) }),
         columns: OF_STATES,
       } as const
     case 'ended':

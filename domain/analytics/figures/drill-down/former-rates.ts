@@ -16,7 +16,10 @@ type RateChange = { currency: string; day: string; from: string | null; until: s
  */
 export type FormerRates = { knownSince: number; begun: string; days: string[]; changes: RateChange[] }
 
-/** What may have changed a number: rates of these currencies, by the numbers of their words, on days until `last`. `ago`: since so many seconds. */
+/**
+ * Rates whose change may have changed a number: of these currencies, by their numbers in the vocabulary, on days until `last`. `ago`:
+ * changed within so many seconds.
+ */
 type Concerned = { ago: number; currencies: readonly number[]; target: string; last: string }
 
 /** Earlier changes are shown with the first of these days. */

@@ -11,7 +11,7 @@ import type { RequestedNumber } from './number.ts'
  * A fact with a part in a number. `id`: its position among the facts of the number. `contribution`: to the sum of its role. `happened`, `recorded`:
  * Unix seconds. `amount`: in its currency. An attribute of null is unknown, or the fact has none.
  */
-export type FactBehind = {
+export type NumberFact = {
   id: string
   role: FactRole
   kind: (typeof KINDS)[number]
@@ -58,7 +58,7 @@ export async function factsAfter(
   requested: RequestedNumber,
   all: readonly FactRows[],
   { limit, after, recordedFrom }: PageOptions,
-): Promise<{ facts: FactBehind[]; restarted: boolean }> {
+): Promise<{ facts: NumberFact[]; restarted: boolean }> {
   const given = after === undefined ? null : positionOf(after)
   const table = given && all[Number(given.part)]?.table
   const position = table && (await isKnown(context, environment, table, given)) ? given : null
@@ -85,20 +85,20 @@ function beyond({ happened, part: of, id }: Position, part: bigint): string {
 
 async function textsOf({ source, products }: ScanContext, rows: FigureRow[]) {
   const numbers = (names: string[]) => [...new Set(rows.flatMap(row => names.flatMap(name => (row[name] ? [Number(row[name])] : []))))]
-  const words = await source.wordsOf(numbers(['platform', 'country', 'currency']))
+  const texts = await source.textsOf(numbers(['platform', 'country', 'currency']))
   const users = numbers(['user_no'])
   const found = users.length === 0 ? [] : await source.query({ text: `select no, id from users where no in (${users.join(', ')})` })
   const idOf = new Map(found.map(({ no, id }) => [Number(no), id as string]))
   const number = (row: FigureRow, name: string) => (row[name] === null ? null : Number(row[name]))
   return {
-    word: (row: FigureRow, name: string) => words.get(number(row, name) ?? 0) ?? null,
+    word: (row: FigureRow, name: string) => texts.get(number(row, name) ?? 0) ?? null,
     product: (row: FigureRow) => products.idOf.get(number(row, 'product') ?? 0) ?? null,
     user: (row: FigureRow) => idOf.get(Number(row.user_no)) ?? null,
     number,
   }
 }
 
-async function named(context: ScanContext, rows: FigureRow[], all: readonly FactRows[], per: bigint): Promise<FactBehind[]> {
+async function named(context: ScanContext, rows: FigureRow[], all: readonly FactRows[], per: bigint): Promise<NumberFact[]> {
   const { word, product, user, number } = await textsOf(context, rows)
   return rows.map(row => {
     const { role } = all[Number(row.part)]!

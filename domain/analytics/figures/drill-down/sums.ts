@@ -9,9 +9,9 @@ import type { RequestedNumber } from './number.ts'
 
 /** `contribution`: the sum of those of the facts. */
 export type CountedFacts = { role: FactRole; kind: (typeof KINDS)[number]; facts: number; contribution: Quotient }
-/** What one unit of a currency was on a day (YYYY-MM-DD), as a decimal text; null: the currency has no rate, and stated amounts in USD count. */
+/** The value of one unit of a currency on a day (YYYY-MM-DD), as a decimal text; null: the currency has no rate, and stated amounts in USD count. */
 export type RateOn = { date: string; rate: string | null }
-/** `amount`: the prices behind the contributions `converted`, with their signs. */
+/** `amount`: the prices from which the contributions `converted` come, with their signs. */
 export type CurrencySum = { currency: string | null; amount: Quotient; converted: Quotient; first: RateOn; last: RateOn }
 /** Facts that were recorded on a day of UTC. */
 export type RecordedOn = { day: string; facts: number; contribution: Quotient }
@@ -32,7 +32,7 @@ const edge = (rows: FigureRow[], name: string, isEarlier: (a: bigint, b: bigint)
   rows.map(row => row[name] as bigint).reduce((found, value) => (isEarlier(value, found) ? value : found))
 
 /** One pass over the facts of a number. `lateFrom`: facts that were recorded from then on (Unix seconds) are summed by day besides. */
-export async function sumsBehind(
+export async function sumsOfNumber(
   db: Db,
   context: ScanContext,
   requested: RequestedNumber,
@@ -92,9 +92,9 @@ async function currencySums(
   per: bigint,
 ): Promise<CurrencySum[]> {
   const numbers = [...Map.groupBy(own, row => Number(row.currency ?? 0n))]
-  const words = await context.source.wordsOf(numbers.flatMap(([number]) => (number === 0 ? [] : [number])))
+  const texts = await context.source.textsOf(numbers.flatMap(([number]) => (number === 0 ? [] : [number])))
   const sums = numbers.map(([number, rows]) => ({
-    currency: words.get(number) ?? null,
+    currency: texts.get(number) ?? null,
     amount: { top: total(rows, 'amount'), bottom: PER_MILLION },
     converted: { top: total(rows, 'contribution'), bottom: per },
     first: question.rateDate ?? dateOf(edge(rows, 'first', (a, b) => a < b)),

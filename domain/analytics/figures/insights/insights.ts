@@ -10,7 +10,7 @@ const FRESH_SECONDS = 6 * 3_600
 const FRESH_SECONDS_BEHIND = 60
 
 export type InsightQuestion = { days: number; force: boolean; cachedOnly: boolean; now: number }
-/** `behind`: of how many users changes were left out. */
+/** `behind`: the number of users whose changes are not in the answer yet. */
 type Result = InsightResult & { behind?: number }
 /** `generatedAt`: Unix seconds of the environment's clock. */
 export type Insights = Result & { generatedAt: number; isCached: boolean; isStale: boolean }

@@ -146,10 +146,10 @@ async function ofUsers({ source, now }: ScanContext, { before, last, end }: Peri
 
 /** States: 2 paid, 3 grace, 4 retry. */
 async function failingAt({ source, now }: ScanContext, at: number): Promise<Pick<Measured, 'failing' | 'subscribed'>> {
-  const standing = (states: string) =>
+  const countIn = (states: string) =>
     `sum(case when c.a_state in (${states}) then 1 else 0 end - case when c.b_state in (${states}) then 1 else 0 end)`
   const [row] = await source.query({
-    text: `select ${standing('3, 4')} as failing, ${standing('2, 3, 4')} as subscribed from ${source.dialect.tables.changes} c
+    text: `select ${countIn('3, 4')} as failing, ${countIn('2, 3, 4')} as subscribed from ${source.dialect.tables.changes} c
       where c.happened < ${at} and ${counts('c', now)}`,
   })
   return { failing: number(row!, 'failing'), subscribed: number(row!, 'subscribed') }

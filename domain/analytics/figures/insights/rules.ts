@@ -181,7 +181,7 @@ const nothingUnusual = (days: number): Insight => ({
 const LEAST_USERS = 30n
 const LEAST_PAID = 10n
 
-/** What the values of the last `days` days mean. */
+/** The insights from the values of the last `days` days. */
 export function insightsOf(measured: Measured, days: number): InsightResult {
   const { users, paid } = measured
   if (users < LEAST_USERS || paid.last + paid.before < LEAST_PAID)

@@ -5,9 +5,9 @@ import { pointInTimeOf } from '../point-in-time.ts'
 import { inSnapshot, loadRows } from './load-rows.ts'
 import { TABLES } from './tables.ts'
 
-// The times at which users were active, for questions that count each user once whatever the user did. Facts have only some of these times, the log
-// has all: far more than are needed. Of a UTC day that is over, the first and the last time of a user tell whether the user was active in any
-// time that contains a midnight.
+// The times at which users were active, for questions that count each user once, however often the user was active. Facts have only some of
+// these times. The log has all of them, and that is far more than a question needs: the first and the last time of a user on a past UTC day
+// tell whether the user was active in any interval that contains a midnight.
 
 /** The next offset of each partition of the log. */
 export type LogEnds = ReadonlyMap<number, number>
@@ -23,9 +23,9 @@ const TIME_COLUMNS = [
 const columnList = TIME_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ')
 
 const DAY = 86_400
-/** Later times are kept whole: a question may be of a moment before the pull. */
+/** All later times are kept: a question may be about a time before the pull. */
 const WHOLE_SECONDS = 3_600
-/** Rows that are on their way at a time. */
+/** Rows that are copied at a time. */
 const ROWS_AT_ONCE = 1_000_000
 
 export async function logEndsOf(db: Db, environment: Environment): Promise<LogEnds> {
@@ -74,19 +74,19 @@ type LogCopy = { ends: LogEnds; settled: number }
 export type ActivityLocation = { connection: DuckDBConnection; schema: string; path: string; pool: Pool; environment: Environment }
 
 export type Activity = {
-  /** `none`: no question has needed it yet. */
+  /** `none`: no question has needed the times yet. */
   phase: () => 'none' | 'building' | 'kept'
   isBehind: (ends: LogEnds) => boolean
   /** Times up to this one may have been left out. */
   settled: () => number
   /**
-   * Builds the copy from nothing on a connection of its own, while pulls go on. Throws when `isUnwanted` or when something fails; the copy
-   * is then as before.
+   * Builds the copy from nothing on a connection of its own, while pulls continue. Throws when `isUnwanted` or after an error; the copy is
+   * then as before.
    */
   build: (own: DuckDBConnection, alone: <T>(work: () => Promise<T>) => Promise<T>, isUnwanted: () => boolean) => Promise<void>
-  /** Notes, before they are applied, users to whom rows of a table of facts belong that come or go. */
+  /** Notes the users of rows of a table of facts that are about to be inserted or deleted. */
   note: (table: string, incoming: string) => Promise<void>
-  /** Brings it to the facts of the file and the log of the snapshot, in the open transaction; call the answer when that is committed. */
+  /** Brings the copy to the facts of the file and the log of the snapshot, in the open transaction. Call the returned function after the commit. */
   follow: (tx: Tx, ends: LogEnds, asOf: number) => Promise<() => void>
 }
 
@@ -98,7 +98,7 @@ const dayStart = (at: number): number => Math.floor(at / DAY) * DAY
 
 export const activityTable = (schema: string): string => `${schema}.${TIMES}`
 
-/** Drops the tables that an earlier process left: the state of the log that they have is unknown. */
+/** Drops the tables that an earlier process left: nothing tells up to which offsets they have the log. */
 export async function dropActivity(connection: DuckDBConnection, schema: string): Promise<void> {
   for (const name of [LOG, STALE, TIMES]) await connection.run(`drop table if exists ${schema}.${name}`)
 }
@@ -123,7 +123,7 @@ export function activityOf({ connection, schema, path, pool, environment }: Acti
     await into.run(`drop table if exists ${incomingTimes}`)
   }
 
-  /** Times came in many pulls, and each of these kept two of them: of days that are over now two are enough. */
+  /** Many pulls have added times, and each pull kept two times of a user and day. Two times are enough for a day that is over. */
   async function thinOut(from: number, to: number): Promise<void> {
     const over = `${log} where happened >= ${from} and happened < ${to}`
     await connection.run(`insert into ${stale} select user_no, false from ${over} group by user_no having count(*) > 2`)
@@ -133,7 +133,7 @@ export function activityOf({ connection, schema, path, pool, environment }: Acti
     await connection.run(`drop table ${incomingTimes}`)
   }
 
-  /** Every time with the one before it of the same user. Users without facts are those of whom a mark is not folded yet. */
+  /** Every time with the time before it of the same user. Users without facts have a mark that is not folded yet. */
   const chained = (among: string) => `select user_no, happened, previous, happened - previous as since
     from (select user_no, happened, lag(happened) over (partition by user_no order by happened) as previous
       from (select user_no, happened from ${log} where user_no in (select user_no from ${users}) and ${among}

@@ -43,13 +43,13 @@ export async function widened(connection: DuckDBConnection, bounds: FactBounds, 
     const isPaid = amounts.map(column => `coalesce(${prefix}${column}, 0) <> 0`).join(' or ')
     return `select ${prefix}currency as word, bool_or(${isPaid}) as paid from ${from} where ${prefix}currency is not null group by 1`
   })
-  const words = (await connection.runAndReadAll(currencies.join(' union all '))).getRows()
-  const numbered = (rows: typeof words) => [...new Set(rows.map(([word]) => Number(word)))]
+  const occurring = (await connection.runAndReadAll(currencies.join(' union all '))).getRows()
+  const numbered = (rows: typeof occurring) => [...new Set(rows.map(([word]) => Number(word)))]
   const known = edges.flatMap(day => (day === null ? [] : Number(day)))
   return joined(bounds, {
     days: { first: Math.min(Infinity, ...known), last: Math.max(-Infinity, ...known) },
-    currencies: numbered(words),
-    paid: numbered(words.filter(([, isPaid]) => isPaid)),
+    currencies: numbered(occurring),
+    paid: numbered(occurring.filter(([, isPaid]) => isPaid)),
     bits: Math.max(1, BigInt(largest as string).toString(2).length),
     areProceedsStated: areProceedsStated as boolean,
   })

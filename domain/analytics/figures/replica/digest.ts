@@ -3,10 +3,10 @@ import type { Tx } from '../../../../store/connect.ts'
 import type { Environment } from '../../../kernel/environment.ts'
 import { replicaTables } from './tables.ts'
 
-// A file may stand beside a database that was restored from a backup: its numbers went on from an earlier state, and the same ones name other
-// facts. Counts and sums tell.
+// The database may have been restored from a backup after the file was written. Its numbers then continue from an earlier state, and the
+// same numbers name other facts. Counts and sums of the rows reveal that.
 
-/** Sums over rows that exist; both databases have 128 bits and more for the sum of 64. */
+/** Sums over the rows without tombstones. Both databases add up 64-bit numbers in 128 bits or more. */
 const SUMS: Record<string, string[]> = {
   user_facts: ['user_no', 'created', 'first_paid'],
   transaction_facts: ['id', 'user_no', 'happened', 'amount'],

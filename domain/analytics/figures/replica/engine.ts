@@ -7,10 +7,10 @@ import { EXACT_SUM } from './source.ts'
 
 const MOST_THREADS = 4
 
-/** The DuckDB of this process. `folder`: of the files. */
+/** The DuckDB of this process. `folder`: the folder of its files. */
 export type Engine = { instance: DuckDBInstance; folder: string; close: () => Promise<void> }
 
-/** Where files can be written: the folder that is meant for them, else a temporary one. */
+/** A folder in which files can be written: the configured folder, else a temporary folder. */
 async function writableFolder(folder: string): Promise<{ folder: string; isTemporary: boolean }> {
   try {
     await prepareFolder(folder)
@@ -21,9 +21,9 @@ async function writableFolder(folder: string): Promise<{ folder: string; isTempo
   }
 }
 
-/** Loads DuckDB. `memory`: what it may use, as 384MB. */
+/** Loads DuckDB. `memory`: the memory that DuckDB may use, for example 384MB. */
 export async function startEngine(wanted: string, memory: string): Promise<Engine> {
-  // Loaded on first use: it takes 20 MB, and many installations have few facts.
+  // Loaded on first use: DuckDB takes 20 MB of memory, and many installations have few facts.
   const { DuckDBInstance } = await import('@duckdb/node-api')
   const { folder, isTemporary } = await writableFolder(wanted)
   const instance = await DuckDBInstance.create(':memory:', {
@@ -37,7 +37,7 @@ export async function startEngine(wanted: string, memory: string): Promise<Engin
   })
   const connection = await instance.connect()
   await connection.run(EXACT_SUM)
-  // On a full disk the checkpoint of a file that is detached fails, and after that DuckDB answers no environment any more.
+  // On a full disk the checkpoint fails when a file is detached. After that DuckDB answers no question of any environment.
   await connection.run('pragma disable_checkpoint_on_shutdown')
   connection.closeSync()
   return {

@@ -3,8 +3,9 @@ import pg from 'pg'
 const BROKEN_CONNECTION = /^(?:Connection terminated|timeout exceeded when trying to connect|Client has encountered)|ECONNRE/
 
 /**
- * Why a replica did not answer, so that Postgres does: `building`, it is being made or brought up to date; `overflow`, a sum beyond 128 bits;
- * `memory`, beyond ANALYTICS_MEMORY; `times`, the question needs times that only the log has; `broken`, anything else.
+ * The reason why Postgres answers in place of a replica. `building`: the replica is being made or brought up to date. `overflow`: a sum
+ * needs more than 128 bits. `memory`: the question needs more than ANALYTICS_MEMORY. `times`: only the log has the times that the question
+ * needs. `broken`: any other reason.
  */
 export type FallbackReason = 'building' | 'overflow' | 'memory' | 'times' | 'broken'
 
@@ -17,10 +18,13 @@ export class Fallback extends Error {
   }
 }
 
-/** The file cannot be brought up to date and must be made anew: another generation, tombstones that are gone, or facts of another past. */
+/**
+ * The file cannot be brought up to date and must be made anew: the database has another generation of facts, has deleted tombstones that
+ * the file has not seen, or was restored to an earlier state.
+ */
 export class OutOfDate extends Error {}
 
-/** Classifies an error of DuckDB, of a file, or of Postgres on the way to them. */
+/** Classifies an error of DuckDB, of a file, or of Postgres while rows are copied. */
 export function fallbackOf(error: unknown): Fallback {
   if (error instanceof Fallback) return error
   const message = error instanceof Error ? error.message : String(error)
@@ -31,10 +35,10 @@ export function fallbackOf(error: unknown): Fallback {
   return new Fallback('broken', message)
 }
 
-/** After such an error DuckDB answers nothing any more until it is opened anew. */
+/** After such an error DuckDB answers no question until it is opened again. */
 export const isFatal = (message: string): boolean => /FATAL|INTERNAL|invalidated/.test(message)
 
-/** Another process has opened the file, or this process has. */
+/** Another process, or this one, has opened the file already. */
 export const isTaken = (error: unknown): boolean =>
   error instanceof Error &&
   /Could not set lock|Conflicting lock|already attached|already being (?:attached|used)|Unique file handle conflict/i.test(error.message)

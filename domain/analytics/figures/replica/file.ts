@@ -9,7 +9,7 @@ import { PART } from './load-rows.ts'
 import type { FileContent } from './pull.ts'
 import { createTables, FORM } from './tables.ts'
 
-/** Processes of a machine that share a folder; each has files of its own. */
+/** Processes of one machine may share a folder. Each process has files of its own. */
 const MOST_PROCESSES = 64
 
 /** An attached file. `content`: null while its tables are empty. */
@@ -18,7 +18,7 @@ export type ReplicaFile = { path: string; schema: string; content: FileContent |
 const ORIGIN = `select concat_ws(' ', (select oid from pg_database where datname = current_database()), e.id, extract(epoch from e.created_at)) as origin
   from environments e where e.id = $1`
 
-/** Of which database and environment facts are; null: the environment is gone. */
+/** Identifies the database and the environment of the facts; null: the environment is deleted. */
 export async function originOf(db: Db, environment: Environment): Promise<string | null> {
   const { rows } = await db.query<{ origin: string }>(ORIGIN, [environment])
   return rows[0]?.origin ?? null
@@ -26,7 +26,7 @@ export async function originOf(db: Db, environment: Environment): Promise<string
 
 const fileName = (environment: Environment, n: number) => `${environment}-${FORM}-${n}.duckdb`
 
-/** Removes the rows that were on their way to the file when a process died. Only one process has the file. */
+/** Removes the files with rows that a process was copying when it died. No other process uses the file. */
 async function removeParts(path: string): Promise<void> {
   const [folder, file] = [dirname(path), basename(path)]
   const parts = (await readdir(folder)).filter(name => name.startsWith(`${file}.`) && name.endsWith(PART))
@@ -36,14 +36,14 @@ async function removeParts(path: string): Promise<void> {
 export const removeFile = (path: string): Promise<unknown> =>
   Promise.all([removeParts(path), ...[path, `${path}.wal`].map(name => rm(name, { force: true }))])
 
-/** Prepares the folder: what an earlier version of the service left is removed. */
+/** Prepares the folder and removes the files of earlier versions of the service. */
 export async function prepareFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const old = (await readdir(folder)).filter(name => /\.(duckdb(\.wal)?|csv)$/.test(name) && !name.includes(`-${FORM}-`))
   await Promise.all(old.map(name => rm(join(folder, name), { force: true })))
 }
 
-/** Attaches the file of an environment that no other process has. A file that cannot be used is made anew. */
+/** Attaches the file of an environment; no other process has the file. A file that cannot be used is made anew. */
 export async function attach(
   connection: DuckDBConnection,
   { folder, environment, origin }: { folder: string; environment: Environment; origin: string },
@@ -81,7 +81,7 @@ async function create(connection: DuckDBConnection, path: string, schema: string
   return null
 }
 
-/** undefined: the file is not one of these facts, or was not filled to its end. */
+/** undefined: the file has facts of another database or environment, or was not filled completely. */
 async function contentOf(connection: DuckDBConnection, schema: string, origin: string): Promise<FileContent | undefined> {
   const read = await connection.runAndReadAll(`select origin, generation, seq, as_of from ${schema}.replica_state`)
   const row = read.getRowObjects()[0]

@@ -5,7 +5,10 @@ import { to as copyTo } from 'pg-copy-streams'
 import type { Pool, Tx } from '../../../../store/connect.ts'
 import { sqlPath, sqlText } from '../../../../store/files/duckdb.ts'
 
-/** `sql`: rows of Postgres, for the table `into` of DuckDB, whose columns are given. `beside`: the file whose name those begin with that do not last. */
+/**
+ * `sql` selects rows in Postgres for the table `into` of DuckDB, which has the given columns. `beside`: the file of the replica; the names
+ * of temporary files begin with its name.
+ */
 export type RowsToLoad = {
   connection: DuckDBConnection
   beside: string
@@ -14,12 +17,12 @@ export type RowsToLoad = {
   columns: readonly { name: string; type: string }[]
 }
 
-/** Rows on their way to a file wait for the disk; the snapshot that they are read in waits with them. */
+/** The copy of rows waits for the disk, and the snapshot in which they are read stays open meanwhile. */
 const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = '10min'`
 
 /**
- * Reads rows to load, in one snapshot. After a failure the connection is closed: a COPY that nobody reads to its end lets no other statement
- * through, and a rollback behind it waited 75 s, until the connection counted as silent.
+ * Reads rows to load, in one snapshot. After a failure the connection is closed: a COPY that is not read to its end blocks later
+ * statements. A rollback after such a COPY waited 75 s, until the connection counted as dead.
  */
 export async function inSnapshot<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
   const tx = await pool.connect()
@@ -40,21 +43,21 @@ export async function inSnapshot<T>(pool: Pool, work: (tx: Tx) => Promise<T>): P
   }
 }
 
-/** What the names of files with rows on their way to a replica end with; they begin with the name of its file. */
+/** The suffix of temporary files with rows for a replica. Their names begin with the name of the replica's file. */
 export const PART = '.csv'
 
 const CHUNK_BYTES = 256 * 1024
-/** While DuckDB reads one such file, Postgres writes the next one. */
+/** DuckDB reads one such file while Postgres writes the next one. */
 const FILE_BYTES = 32 * 1024 * 1024
 const NEWLINE = 10
-/** Of the CSV reader, which has some of them. */
+/** A buffer of the CSV reader, which has several. */
 const BUFFER_BYTES = 4 * 1024 * 1024
 const LINE_BYTES = 1024 * 1024
 
-/** A part of the rows, as a file. */
+/** A file with a part of the rows. */
 type Part = { path: string; file: FileHandle; bytes: number }
 
-/** Copies the rows from Postgres into DuckDB, by way of files of CSV: no row is an object of this process. Returns how many there are. */
+/** Copies the rows from Postgres into DuckDB through CSV files, so that no row becomes an object of this process. Returns the number of rows. */
 export async function loadRows(tx: Tx, { connection, beside, sql, into, columns }: RowsToLoad): Promise<number> {
   // On Deno a COPY on a connection that was idle before hangs. A statement right before the COPY prevents that.
   await tx.query('select 1')
@@ -67,7 +70,7 @@ export async function loadRows(tx: Tx, { connection, beside, sql, into, columns 
       columns = {${types}})`)
     await unlink(path)
   }
-  // A text may have line breaks: where there are texts, a line break need not be the end of a row.
+  // A text may contain line breaks. Where a table has texts, a line break need not be the end of a row.
   const isDivisible = columns.every(({ type }) => type !== 'VARCHAR')
   let loading: Promise<void> = Promise.resolve()
   let part: Part | null = null

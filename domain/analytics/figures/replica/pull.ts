@@ -11,12 +11,15 @@ import { inSnapshot, loadRows } from './load-rows.ts'
 import type { StockSnapshots } from './stock-snapshots.ts'
 import { type ReplicaTable, replicaTables, selectedColumns, TABLES } from './tables.ts'
 
-/** The content of a file: all facts of a generation up to `seq`. `asOf`: everything recorded before counts, in the time of the environment. */
+/**
+ * The content of a file: all facts of a generation up to `seq`. `asOf`: the file has everything that was recorded before this time, by the
+ * environment's clock.
+ */
 export type FileContent = { generation: number; seq: number; asOf: number }
 /** The same, with the version of the rules by which they were folded. */
 export type Content = FileContent & { foldVersion: number }
 
-/** The knowledge about a file that holds for all of its states: nothing that it ever had lies outside of the bounds. */
+/** Bounds of a file that hold for all of its states: no value that the file ever had is outside of them. */
 export type Kept = { bounds: FactBounds }
 
 /** A file by its path and its name in DuckDB. */
@@ -31,8 +34,8 @@ export type PullTarget = {
 }
 
 /**
- * Brings a file to the facts of now, in one snapshot of Postgres and one transaction of DuckDB. `known`: its content; null: the tables are empty.
- * `verify`: also compares what is in it afterwards with Postgres. Throws OutOfDate.
+ * Brings a file up to date, in one snapshot of Postgres and one transaction of DuckDB. `known`: the content of the file; null: its tables
+ * are empty. `verify`: compare the content with Postgres afterwards. Throws OutOfDate.
  */
 export function pull(
   pool: Pool,
@@ -76,7 +79,7 @@ async function apply(
   }
 }
 
-/** The rows of a table that were written since. A new file has them in the order of time: a window of time is then a few blocks of it. */
+/** The rows of a table that were written since `known`. A new file gets its rows in the order of time, so that an interval is in few blocks. */
 async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: FileContent | null, content: Content): Promise<void> {
   const { environment, connection, schema, path, snapshots, activity, kept } = target
   const { name, key, columns, isTombstone, isUnderGeneration, order } = table
@@ -98,9 +101,9 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Fil
   const rows = await loadRows(tx, { connection, beside: path, sql, into: incoming, columns: [...columns, arrived] })
   if (rows > 0) {
     kept.bounds = await widened(connection, kept.bounds, name, incoming)
-    if (name === TABLES.changes.name) await snapshots.dropBehind(await earliestOf(connection, `${schema}.${name}`, incoming))
+    if (name === TABLES.changes.name) await snapshots.dropAfter(await earliestOf(connection, `${schema}.${name}`, incoming))
     if (activity.phase() !== 'none') await activity.note(name, incoming)
-    // A row of a user is written in place; other rows are never written again but as tombstones.
+    // The row of a user is updated in place. A row of any other table is never updated, except to a tombstone.
     const isInPlace = key === 'user_no'
     await connection.run(
       `delete from ${schema}.${name} where ${key} in (select ${key} from ${incoming}${isInPlace ? '' : ' where is_gone'})`,
@@ -110,7 +113,7 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Fil
   await connection.run(`drop table ${incoming}`)
 }
 
-/** The time of the first change that comes or goes. */
+/** The time of the first change among the inserted and deleted ones. */
 async function earliestOf(connection: DuckDBConnection, changes: string, incoming: string): Promise<number> {
   const read = await connection.runAndReadAll(`select least(
     (select min(happened) from ${incoming} where not is_gone),

@@ -4,13 +4,13 @@ import type { Environment } from '../../../kernel/environment.ts'
 
 const LOOK_MS = 60_000
 
-// Counts rows only up to the number that makes a replica worth it.
+// Counts rows only up to the number from which a replica is worth its cost.
 const some = (table: string) =>
   `(select count(*) from (select from ${table} t where t.environment = s.environment and t.generation = s.generation limit $2) t)`
 const HAS_FACTS = `select ${['transaction_facts', 'subscription_changes', 'user_facts'].map(some).join(' + ')} >= $2::int as is_worth
   from fact_state s where s.environment = $1`
 
-/** Returns a function that tests whether an environment has so many facts that reading them by rows is slow. Its result may be a minute old. */
+/** Returns a function that tests whether an environment has so many facts that a scan of rows in Postgres is slow. The result may be a minute old. */
 export function isWorthAReplica(db: Db, facts: number): (environment: Environment) => Promise<boolean> {
   const known = new Map<Environment, { isWorth: Promise<boolean>; at: number }>()
   const look = async (environment: Environment) => {

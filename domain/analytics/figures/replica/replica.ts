@@ -13,23 +13,23 @@ import { type Content, type FileContent, type Kept, pull } from './pull.ts'
 import { onReplica, type Session, type Snapshot } from './source.ts'
 import { dropStockSnapshots, type StockSnapshots, stockSnapshotsOf } from './stock-snapshots.ts'
 
-/** A question that must have everything waits so long until a replica is up to date; then Postgres answers. */
+/** A question with `fresh` waits for so long until a replica is up to date. After that Postgres answers. */
 const LONG_PATIENCE_MS = 5_000
 
-/** Questions that a process asks at a time: so many connections are kept. */
+/** Concurrent questions of a process: so many connections are kept open. */
 export const QUESTIONS_AT_ONCE = 2
 
 /** The facts of one environment in a file of DuckDB. */
 export type Replica = {
   environment: Environment
-  /** Of the last question; by performance.now(). */
+  /** When the last question began, by performance.now(). */
   usedAt: () => number
-  /** Of the last pull. */
+  /** When the last pull ended. */
   pulledAt: () => number
   isBusy: () => boolean
-  /** Brings the file to the facts of now. */
+  /** Brings the file up to date. */
   refresh: () => Promise<void>
-  /** Answers a question. `fresh`: with everything recorded before, or not at all. Throws Fallback, OutOfDate. */
+  /** Answers a question. `fresh`: with everything that was recorded before the question, or not at all. Throws Fallback, OutOfDate. */
   query: <T>(work: (source: FactSource) => Promise<T>, how: Freshness) => Promise<T>
   /** `keep`: false removes the file. */
   close: (keep: boolean) => Promise<void>
@@ -38,10 +38,10 @@ export type Replica = {
 /** `deadline`: by performance.now(). `active`: the question is about the times at which users were active. */
 export type Freshness = { fresh: boolean; deadline: number; active?: boolean }
 
-/** `patienceMs`: a question waits so long until a replica is up to date; then it answers from what there is. */
+/** `patienceMs`: a question waits for so long until a replica is up to date. After that the question uses the replica as it is. */
 export type ReplicaLocation = { instance: DuckDBInstance; pool: Pool; folder: string; environment: Environment; patienceMs: number }
 
-/** Opens or makes the file of an environment. Throws OutOfDate when the environment is gone. */
+/** Opens the file of an environment, or makes it. Throws OutOfDate when the environment is deleted. */
 export async function openReplica({ instance, pool, folder, environment, patienceMs }: ReplicaLocation): Promise<Replica> {
   const connection = await instance.connect()
   const origin = await originOf(pool, environment)
@@ -65,7 +65,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   let pulledAt = -Infinity
   let usedAt = performance.now()
   let content: Content = { generation: 0, seq: -1, foldVersion: 0, asOf: 0 }
-  /** Of words of the facts, as far as they were asked for. */
+  /** The numbers of texts in the vocabulary of the facts, as far as questions needed them. */
   let numbers = new Map<string, number>()
   const kept: Kept = { bounds: NO_BOUNDS }
   const bring = async (stored: FileContent | null, verify: boolean) => {
@@ -90,7 +90,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   try {
     await attached()
     await fill().catch(async error => {
-      // What Postgres did not answer says nothing about a file that has facts.
+      // A failure of Postgres says nothing about a file that has facts.
       await detach(file.content !== null && fallbackOf(error).reason === 'building').catch(() => {})
       throw error
     })
@@ -101,7 +101,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
 
   let working: Promise<unknown> = Promise.resolve()
   let waiting = 0
-  /** What writes to the file, one after the other. */
+  /** Tasks that write to the file, one after the other. */
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
     waiting++
     const own = working
@@ -124,11 +124,11 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     while (content.seq < seq && !isClosing) await refresh()
   }
 
-  /** Facts that were written since cost a pull, nothing new costs one look. */
+  /** A pull is needed only when facts were written since the last one; to find that out costs one query. */
   async function follow({ fresh }: Freshness): Promise<void> {
     const { generation, seq, asOf } = await pointInTimeOf(pool, environment)
     if (generation !== content.generation) throw new OutOfDate('another generation')
-    // A pull may have come in between.
+    // A pull may have run meanwhile.
     if (seq < content.seq) return
     if (seq === content.seq) {
       content = { ...content, asOf: Math.max(content.asOf, asOf) }
@@ -140,7 +140,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   }
 
   let isClosing = false
-  /** Works under way: what they use stays open until they have ended. */
+  /** Tasks under way: the connections and files that they use stay open until they have ended. */
   let works = 0
   async function whileOpen<T>(work: () => Promise<T>): Promise<T> {
     if (isClosing) throw new Fallback('building', 'the replica is closed')
@@ -153,9 +153,9 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   }
 
   let building: Promise<void> | null = null
-  /** Why the times could not be kept: the next question about them throws it. */
+  /** The reason why the times of activity could not be copied; the next question about these times throws it. */
   let failure: Error | null = null
-  /** Begins to keep the times at which users were active. */
+  /** Begins to copy the times at which users were active. */
   const buildActivity = (): Promise<void> => {
     const build = async () => {
       const own = await instance.connect()
@@ -176,7 +176,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     return building
   }
 
-  /** The times at which users were active are those of now, or the question is not answered here. */
+  /** Brings the times at which users were active up to date; throws when this replica cannot answer the question. */
   async function followActivity(): Promise<void> {
     const tooLate = pause(patienceMs, undefined, { ref: false })
     const failed = failure
@@ -217,12 +217,12 @@ export async function openReplica({ instance, pool, folder, environment, patienc
       const answered = await work(
         await onReplica(session, { schema: file.schema, deadline: how.deadline, want: wants, times, ...snapshot }),
       )
-      // Its temporary tables serve the next question.
+      // The next question uses its temporary tables.
       await session.connection.run('commit')
       isWhole = true
       return answered
     } finally {
-      // The next question has them; without them it only takes longer.
+      // The next question uses them; without them the question only takes longer.
       if (isWanted) void alone(() => snapshots.make()).catch(() => {})
       querying.delete(session.connection)
       if (isWhole && idle.length < QUESTIONS_AT_ONCE) idle.push(session)
@@ -230,10 +230,10 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     }
   }
 
-  /** Begins a transaction, and tells of which time its facts are. */
+  /** Begins a transaction and returns the time of its facts. */
   async function begin(own: DuckDBConnection): Promise<Snapshot> {
     try {
-      // What is dropped or made meanwhile may be on one side of the snapshot or the other.
+      // A snapshot that is dropped or made at the same time may be visible in the transaction or not.
       const before = snapshots.list()
       await own.run('begin')
       const read = await own.runAndReadAll(`select seq, as_of from ${file.schema}.replica_state`)

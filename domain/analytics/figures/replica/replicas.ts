@@ -12,9 +12,9 @@ import { type Freshness, openReplica, QUESTIONS_AT_ONCE, type Replica } from './
 import { isWorthAReplica } from './replica-policy.ts'
 
 /**
- * `from`: environments with so many facts have a replica. `memory`: for DuckDB, as 384MB. `patienceMs`: a question waits so long for a replica that is
- * being made or brought up to date; 1 s unless given. `retryMs`: nobody tries again sooner to open a replica that failed; 60 s unless given. `why`: what
- * kept a replica from answering.
+ * `from`: the number of facts from which an environment has a replica. `memory`: for DuckDB, for example 384MB. `patienceMs`: a question
+ * waits for so long until a replica is made or brought up to date; 1 s unless given. `retryMs`: the pause before the next attempt to open a
+ * replica that failed; 60 s unless given. `why` in the callback: the reason why a replica did not answer.
  */
 export type ReplicaOptions = {
   pool: Pool
@@ -27,24 +27,24 @@ export type ReplicaOptions = {
   onError: (error: Error, environment: Environment) => void
 }
 
-/** Copies of facts in columns, beside the process that answers questions. Losing one costs time, never a figure. */
+/** Columnar copies of facts beside the process that answers questions. A lost copy costs time; figures stay the same. */
 export type Replicas = {
-  /** null: Postgres must answer. Throws what the work throws, and `upstream_timeout`. */
+  /** null: Postgres must answer. Throws the errors of the work, and `upstream_timeout`. */
   query: <T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Freshness) => Promise<{ answer: T } | null>
   close: () => Promise<void>
 }
 
-/** Of one process; the one that was used last the longest time ago is closed first. */
+/** The most replicas of a process; the least recently used one is closed first. */
 const MOST_OPEN = 16
 const RETRY_MS = 60_000
 const PATIENCE_MS = 1_000
 const TICK_MS = 500
-/** A replica that was asked just now is kept up to date. */
+/** A replica is kept up to date for so long after its last question. */
 const IN_USE_MS = 10_000
-/** What was erased is gone from a replica after this, whether or not anybody asks. */
+/** Erased data is deleted from a replica within this time, with or without questions. */
 const IDLE_PULL_MS = 60_000
 
-/** `failure`: why there is no replica, and since when. */
+/** `failure`: the reason why there is no replica, and the time of the failure. */
 type Slot = { opening: Promise<Replica> | null; replica: Replica | null; failure: { reason: FallbackReason; at: number } | null }
 
 export function replicasOf(options: ReplicaOptions): Replicas {
@@ -92,7 +92,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
     return slot
   }
 
-  /** Closes a replica. `keep`: its file serves the next one. */
+  /** Closes a replica. `keep`: the next replica of the environment uses the file. */
   async function drop({ environment }: Pick<Replica, 'environment'>, keep: boolean): Promise<void> {
     const slot = slots.get(environment)
     slots.delete(environment)
@@ -114,7 +114,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
     }
   }
 
-  /** Lets go of a replica that failed; its file is made anew, after a failure not at once. */
+  /** Closes a replica that failed. Its file is made anew; after a failure only when `retryMs` has passed. */
   async function failed(error: unknown, replica: Replica): Promise<void> {
     const { reason, message } = fallbackOf(error)
     const { environment } = replica
@@ -123,7 +123,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
     if (reason !== 'broken') return
     report(error, environment)
     const dropped = drop(replica, false)
-    // Not behind it: a question in between would open another one, and nobody would close that.
+    // Not after the close: a question in between would open another replica, and nothing would close that one.
     slots.set(environment, { opening: null, replica: null, failure: { reason, at: performance.now() } })
     await dropped
     if (isFatal(message)) await restart()
@@ -137,7 +137,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
     await (await old)?.close()
   }
 
-  /** The replica of the environment, if it is there or nearly so. */
+  /** The replica of the environment, if it is ready or will be within `patienceMs`. */
   async function replicaOf(environment: Environment): Promise<Replica> {
     const slot = slotOf(environment)
     const replica = slot.replica ?? (await Promise.race([slot.opening?.catch(() => null), pause(patienceMs, null, { ref: false })]))

@@ -41,15 +41,15 @@ const dialectOf = (schema: string): Dialect => ({
   small: (expression, below) => (below <= 256 ? `(${expression})::utinyint` : expression),
   moves: row => `${row}.moves`,
   changesState: row => `${row}.changes_state`,
-  soldAs: row => `${row}.sold_as`,
+  attributionSql: row => `${row}.sold_as`,
   sincePaid: row => `${row}.since_paid`,
 })
 
-/** DuckDB's sum of 128 bits wraps around without an error. The sum of the same numbers as floats tells when. */
+/** DuckDB's 128-bit sum wraps around without an error. The sum of the same numbers as floats shows whether it did. */
 export const EXACT_SUM = `create or replace macro exact_sum(x) as
   case when abs(sum(x::double)) < 1e38 then sum(x) when count(x) = 0 then null else error('Out of Range Error: a sum of more than 128 bits') end`
 
-/** Makes a relation a temporary table of the connection. */
+/** Stores a relation as a temporary table of the connection. */
 async function addRelation(connection: DuckDBConnection, { name, columns }: FigureRelation): Promise<void> {
   const { BIGINT, DuckDBDataChunk, HUGEINT } = await import('@duckdb/node-api')
   await connection.run(
@@ -94,10 +94,13 @@ function rowsOf(read: DuckDBResultReader): FigureRow[] {
   })
 }
 
-/** A connection, with the relations that it has as temporary tables. */
+/** A connection and the relations that are stored as its temporary tables. */
 export type Session = { connection: DuckDBConnection; relations: Map<string, FigureRelation> }
 
-/** What is known of the transaction that is open: `numbers` of words, as far as they were asked for; the snapshots that it sees. */
+/**
+ * The state of the open transaction: the `numbers` of texts, as far as the question needed them, and the snapshots of stocks that the
+ * transaction sees.
+ */
 export type Snapshot = {
   asOf: number
   foldVersion: number
@@ -106,10 +109,10 @@ export type Snapshot = {
   snapshots: readonly KeptSnapshot[]
 }
 
-/** The times at which users were active, as a table. Those up to `settled` are the first and the last of each UTC day. */
+/** The table of times at which users were active. Of times up to `settled` it has the first and the last one of each user and UTC day. */
 export type KeptTimes = { table: string; settled: number }
 
-/** Whether these times tell who was active in each interval: it contains a midnight, or it ends after all times of which some are left out. */
+/** Whether these times tell who was active in each interval of the grid: each interval contains a midnight or begins after `settled`. */
 const isKnownByDays = ({ starts, end }: Grid, now: number, settled: number): boolean => {
   const last = Math.min(end, now + 1)
   const isKnown = (from: number, to: number) => from >= to || to > settled || Math.ceil(from / DAY) * DAY <= to
@@ -117,8 +120,8 @@ const isKnownByDays = ({ starts, end }: Grid, now: number, settled: number): boo
 }
 
 /**
- * The facts of a replica as they are in the transaction that is open on the connection. `deadline`: by performance.now(). `want`: called with
- * the time of snapshots that are missing.
+ * The facts of a replica in the transaction that is open on the connection. `deadline`: by performance.now(). `want`: is called with the
+ * time of a snapshot that is missing.
  */
 export async function onReplica(
   { connection, relations }: Session,
@@ -135,7 +138,7 @@ export async function onReplica(
   }: Snapshot & { schema: string; deadline: number; want: (at: number) => void; times: KeptTimes | null },
 ): Promise<FactSource> {
   const { LIST, listValue, VARCHAR } = await import('@duckdb/node-api')
-  const words = `${schema}.${TABLES.words.name}`
+  const vocabulary = `${schema}.${TABLES.vocabulary.name}`
   const read = async (text: string, texts?: string[]): Promise<DuckDBResultReader> => {
     const left = deadline - performance.now()
     const tooLate = new Refusal('upstream_timeout', 'the database took too long')
@@ -176,7 +179,7 @@ export async function onReplica(
       if (times === null || !isKnownByDays(grid, now, times.settled)) throw new Fallback('times', 'only the log has all times of events')
       return { table: times.table, isChained: true }
     },
-    standing(at, now) {
+    stockSnapshot(at, now) {
       const month = snapshotTime(at, now)
       if (month === null) return null
       const found = snapshots.find(one => one.at === month && one.countsFrom <= now)
@@ -186,14 +189,14 @@ export async function onReplica(
     async numbersOf(texts) {
       const missing = texts.filter(text => !numbers.has(text))
       if (missing.length > 0) {
-        const text = `select no, word from ${words} where word in (select unnest($1))`
+        const text = `select no, word from ${vocabulary} where word in (select unnest($1))`
         for (const { no, word } of await run(text, missing)) numbers.set(word as string, Number(no))
       }
       return new Map(texts.flatMap(text => (numbers.has(text) ? [[text, numbers.get(text)!] as const] : [])))
     },
-    async wordsOf(numbers) {
+    async textsOf(numbers) {
       if (numbers.length === 0) return new Map()
-      const rows = await run(`select no, word from ${words} where no in (${numbers.join(', ')})`)
+      const rows = await run(`select no, word from ${vocabulary} where no in (${numbers.join(', ')})`)
       return new Map(rows.map(({ no, word }) => [Number(no), word as string]))
     },
   }

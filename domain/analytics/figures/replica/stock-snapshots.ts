@@ -2,16 +2,16 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { STATE_COLUMNS } from '../charts/change-states.ts'
 import { TABLES } from './tables.ts'
 
-// What stood at the beginning of a month, so that a stock of today does not add up the changes of years.
+// The subscriptions at the beginning of a month, so that a stock of today does not add up the changes of years.
 
 /**
- * The subscriptions in trial, paid or grace just before `at`, as rows of a table with the state of the last change of each. `countsFrom`: all of the
- * ends before `at` count from then on.
+ * The subscriptions in trial, paid or grace just before `at`: a table that has the state of the last change of each one. `countsFrom`: all
+ * ends before `at` count from this time on.
  */
 export type KeptSnapshot = { at: number; table: string; countsFrom: number }
 
 const MOST_KEPT = 8
-/** Ends that time alone brings count up to three days later, and a test clock may be set back a little. */
+/** An end by the mere passing of time counts up to three days later, and a test clock may be set back a little. */
 const SETTLED_SECONDS = 7 * 86_400
 
 const monthOf = (at: number): number => {
@@ -19,7 +19,7 @@ const monthOf = (at: number): number => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / 1000
 }
 
-/** The last month start up to a time whose snapshots will not change by time alone; null: there is none. */
+/** The latest beginning of a month, up to a time, whose snapshot no longer changes by the mere passing of time; null: there is none. */
 export function snapshotTime(at: number, now: number): number | null {
   const month = monthOf(Math.min(at, now - SETTLED_SECONDS))
   return month > 0 ? month : null
@@ -28,14 +28,14 @@ export function snapshotTime(at: number, now: number): number | null {
 const stateOf = (names: readonly string[]) => names.map(name => `c.a_${name} as ${name}`).join(', ')
 
 export type StockSnapshots = {
-  /** Those of now: the list does not change afterwards. */
+  /** The present snapshots. The returned list does not change afterwards. */
   list: () => readonly KeptSnapshot[]
-  /** Notes that a question would be faster with the snapshots of this time. */
+  /** Requests a snapshot of this time, because a question would be faster with it. */
   want: (at: number) => void
-  /** Makes what is wanted. Nothing else may use the connection meanwhile. */
+  /** Makes the requested snapshots. No other task may use the connection meanwhile. */
   make: () => Promise<void>
-  /** Drops, in the open transaction, what a change at this time makes wrong. */
-  dropBehind: (earliest: number) => Promise<void>
+  /** Drops, in the open transaction, the snapshots that a change at this time makes wrong. */
+  dropAfter: (earliest: number) => Promise<void>
 }
 
 export function stockSnapshotsOf(connection: DuckDBConnection, schema: string): StockSnapshots {
@@ -58,7 +58,7 @@ export function stockSnapshotsOf(connection: DuckDBConnection, schema: string): 
           on l.subscription = c.subscription and l.happened = c.happened
         where c.a_state in (1, 2, 3)`)
       const countsFrom = await oneNumber(`select max(counts_from) from ${changes} where happened < ${at} and a_state <> b_state`)
-      // Every change begins where the one before ended, or the snapshots are not the sum of the changes.
+      // Every change begins with the state in which the one before it ended; otherwise the snapshots are not the sum of the changes.
       const isIn = (prefix: string) => `case when ${prefix}_state in (1, 2, 3) then 1 + coalesce(${prefix}_amount, 0) else 0 end`
       const added = await oneNumber(`select sum(${isIn('a')}) - sum(${isIn('b')}) from ${changes} where happened < ${at}`)
       const stood = await oneNumber(`select sum(1 + coalesce(amount, 0)) from ${table}`)
@@ -85,16 +85,16 @@ export function stockSnapshotsOf(connection: DuckDBConnection, schema: string): 
         for (const { table } of old) await connection.run(`drop table if exists ${table}`)
       }
     },
-    async dropBehind(earliest) {
+    async dropAfter(earliest) {
       const wrong = known.filter(({ at }) => at > earliest)
-      // First, so that no question begins with one of them.
+      // First, so that no question begins with one of the dropped tables.
       known = known.filter(({ at }) => at <= earliest)
       for (const { table } of wrong) await connection.run(`drop table ${table}`)
     },
   }
 }
 
-/** Drops what an earlier process left: nobody knows whether it still holds. */
+/** Drops the snapshots of an earlier process: they may be wrong by now. */
 export async function dropStockSnapshots(connection: DuckDBConnection, schema: string): Promise<void> {
   const read = await connection.runAndReadAll(
     `select table_name from duckdb_tables() where database_name = '${schema}' and table_name like 'standing\\_%' escape '\\'`,

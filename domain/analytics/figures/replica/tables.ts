@@ -5,13 +5,13 @@ import { saleAttributionSql } from '../sale-attribution.ts'
 
 const TYPES: Record<string, string> = { bigint: 'BIGINT', int: 'INTEGER', smallint: 'SMALLINT', boolean: 'BOOLEAN', text: 'VARCHAR' }
 
-/** `sql`: of Postgres, on the row `f`, for a column that its table does not have. */
+/** `sql`: an expression of Postgres on the row `f`, for a column that the table of Postgres does not have. */
 type Column = { name: string; type: string; sql?: string }
 
 /**
- * A table of facts as a replica has it: without environment, generation, seq and tombstones. `key`: names a row in tombstones. `isTombstone`: SQL
- * on a row of Postgres. `order`: in which a new file has the rows. `checks`: what the statements on a replica rely on; a row that is otherwise makes
- * the replica useless, and Postgres answers.
+ * A table of facts in a replica: without environment, generation, seq and tombstones. `key`: identifies a row in tombstones. `isTombstone`:
+ * a condition on a row of Postgres. `order`: the order of rows in a new file. `checks`: conditions that the statements on a replica rely
+ * on; a row that breaks one makes the replica useless, and Postgres answers.
  */
 export type ReplicaTable = {
   name: string
@@ -23,13 +23,13 @@ export type ReplicaTable = {
   checks?: readonly string[]
 }
 
-/** Where a fact comes from is asked of Postgres alone; nothing in a replica names a person. */
+/** Only Postgres is queried for the source of a fact. Nothing in a replica names a person. */
 const KEPT_OUT = ['purchase', 'event']
 
 const columnsOf = (columns: readonly (readonly [name: string, type: string, ...unknown[]])[]): Column[] =>
   columns.filter(([name]) => !KEPT_OUT.includes(name)).map(([name, type]) => ({ name, type: TYPES[type]! }))
 
-/** An amount finds its factor of exchange by these; without them it would be missing in a sum. */
+/** The rate of exchange of an amount is found by these columns; without them the amount would be missing in a sum. */
 const findsFactor = (prefix: string): string =>
   `${prefix}amount is null or (${prefix}currency is not null and ${prefix}bought_on is not null)`
 
@@ -37,7 +37,7 @@ const ID = { name: 'id', type: 'BIGINT' }
 const USER_NO = { name: 'user_no', type: 'BIGINT' }
 
 export const TABLES = {
-  words: {
+  vocabulary: {
     name: 'fact_words',
     key: 'no',
     columns: [
@@ -64,7 +64,7 @@ export const TABLES = {
       USER_NO,
       ...columnsOf(TRANSACTION_COLUMNS),
       { name: 'sold_as', type: 'TINYINT', sql: saleAttributionSql('f') },
-      // A payment soon after another one of the same user is rare: a scan that asks for these reads little else.
+      // A payment soon after another payment of the same user is rare: a scan for such payments reads little else.
       { name: 'since_paid', type: 'BIGINT', sql: 'f.happened - f.paid_before' },
     ],
     isTombstone: 'kind is null',
@@ -100,8 +100,8 @@ const columnList = ({ columns, checks = [] }: ReplicaTable) =>
   [...columns.map(({ name, type }) => `${name} ${type}`), ...checks.map(check => `check (${check})`)].join(', ')
 
 /**
- * One row. `origin`: of which database and environment these facts are. The file has all facts up to `seq`, as they were at `as_of` (Unix seconds
- * of the environment's clock).
+ * One row. `origin`: identifies the database and environment of these facts. The file has all facts up to `seq`, as they were at `as_of`
+ * (Unix seconds of the environment's clock).
  */
 const STATE = 'replica_state (origin VARCHAR, generation SMALLINT, seq BIGINT, as_of BIGINT)'
 
@@ -110,7 +110,7 @@ export const createTables = (schema: string): string[] => [
   `create table ${schema}.${STATE}`,
 ]
 
-/** Names this form of the tables: a file of another form is of no use. */
+/** Identifies this layout of the tables: a file with another layout is useless. */
 export const FORM = createHash('sha256')
   .update([...createTables('form'), ...ALL.map(selectedColumns)].join(';'))
   .digest('hex')

@@ -9,10 +9,10 @@ import { type FactAccess, withFacts } from '../open-source.ts'
 import type { FigureQuestion } from '../question.ts'
 
 /** The sums in each interval of a grid, money in its unit PER_UNIT. Cancelled are so of the trials and starts, as known now. */
-const SOLD_TERMS = ['trials', 'purchases', 'revenue', 'refunds', 'trialsAndStarts', 'cancelled'] as const
-export type SalesOfScreens = Record<(typeof SOLD_TERMS)[number], bigint[]>
+const SALES_TERMS = ['trials', 'purchases', 'revenue', 'refunds', 'trialsAndStarts', 'cancelled'] as const
+export type SalesOfScreens = Record<(typeof SALES_TERMS)[number], bigint[]>
 
-/** Transactions that belong to any screen, or to the one of this id. Of all screens together nobody asks for refunds. */
+/** Transactions that belong to any screen, or to the one with this id. Refunds are read for one screen only. */
 export type WhichScreens = { all: true } | { screen: string }
 
 /** Kinds of transactions. */
@@ -44,14 +44,14 @@ async function condition({ source }: ScanContext, which: WhichScreens): Promise<
   return number === undefined ? 'false' : `t.screen = ${number}`
 }
 
-/** What screens sold in the intervals of the frame's grid, and what of its window could not be converted. */
+/** The sales of screens in the intervals of the frame's grid, and the amounts of its window that could not be converted. */
 export const salesOfScreens = (
   access: FactAccess,
   environment: Environment,
   question: FigureQuestion,
   frame: Frame,
   which: WhichScreens,
-): Promise<{ sold: SalesOfScreens; unconverted: LeftOutMoney[]; behind: number }> =>
+): Promise<{ sales: SalesOfScreens; unconverted: LeftOutMoney[]; behind: number }> =>
   withFacts(access, environment, async source => {
     const context = await scanContext(access, environment, source, question)
     const scan = await scanOfScreens(context, which)
@@ -62,7 +62,7 @@ export const salesOfScreens = (
       .at.slice(frame.lead)
       .some(count => count !== 0n)
     return {
-      sold: Object.fromEntries(SOLD_TERMS.map((term, i) => [term, sums[i]!.at])) as SalesOfScreens,
+      sales: Object.fromEntries(SALES_TERMS.map((term, i) => [term, sums[i]!.at])) as SalesOfScreens,
       unconverted: isLeft ? await unconvertedTransactions(context, scan, frame.window) : [],
       behind: source.behind,
     }

@@ -19,16 +19,16 @@ export async function screensOverview(
   question: FigureQuestion,
 ): Promise<ScreenFigures<OverviewCode>> {
   const frame = frameOf(question)
-  const { sold, unconverted, behind } = await salesOfScreens(access, environment, question, frame, { all: true })
+  const { sales, unconverted, behind } = await salesOfScreens(access, environment, question, frame, { all: true })
   const seen = await seenScreens(access.scanning, environment, frame.grid, question.now)
   return {
     kpis: {
       views: addedKpi(frame, seen.views),
       impressions: addedKpi(frame, seen.impressions),
-      trials: addedKpi(frame, sold.trials),
-      purchases: addedKpi(frame, sold.purchases),
-      revenue: addedKpi(frame, sold.revenue, PER_UNIT),
-      conversion: shareKpi(frame, sold.purchases, seen.views),
+      trials: addedKpi(frame, sales.trials),
+      purchases: addedKpi(frame, sales.purchases),
+      revenue: addedKpi(frame, sales.revenue, PER_UNIT),
+      conversion: shareKpi(frame, sales.purchases, seen.views),
     },
     unconverted,
     behind,
@@ -45,15 +45,15 @@ export async function figuresOfScreen(
   screen: string,
 ): Promise<ScreenFigures<OneScreenCode>> {
   const frame = frameOf(question)
-  const { sold, unconverted, behind } = await salesOfScreens(access, environment, question, frame, { screen })
+  const { sales, unconverted, behind } = await salesOfScreens(access, environment, question, frame, { screen })
   return {
     kpis: {
-      purchases: addedKpi(frame, sold.purchases),
-      trials: addedKpi(frame, sold.trials),
-      revenue: addedKpi(frame, sold.revenue, PER_UNIT),
-      refunds: addedKpi(frame, sold.refunds, PER_UNIT),
-      conversion_rate: shareKpi(frame, sold.purchases, sold.trials),
-      cancel_rate: shareKpi(frame, sold.cancelled, sold.trialsAndStarts),
+      purchases: addedKpi(frame, sales.purchases),
+      trials: addedKpi(frame, sales.trials),
+      revenue: addedKpi(frame, sales.revenue, PER_UNIT),
+      refunds: addedKpi(frame, sales.refunds, PER_UNIT),
+      conversion_rate: shareKpi(frame, sales.purchases, sales.trials),
+      cancel_rate: shareKpi(frame, sales.cancelled, sales.trialsAndStarts),
     },
     unconverted,
     behind,

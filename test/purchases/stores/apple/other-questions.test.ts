@@ -12,7 +12,7 @@ afterAll(() => fixture.close())
 
 const RANGE = { fromMs: NOW - MONTH_MS, toMs: NOW, onlyFailures: false }
 
-test('a sweep reads the notifications of a time page by page, and each is admitted as if it had been posted', async () => {
+test('a sweep reads the notifications of a time page by page, and each is accepted as if it had been posted', async () => {
   const { server, store, chain, context, settings } = fixture
   const sent = Array.from({ length: 45 }, (_, i) => appleSubscription(chain).subscribe(NOW - 1000 * i))
   server.production.notifications = sent.map(({ body }, i) => ({ signedPayload: signedPayloadOf(body), isFailure: i % 10 === 0 }))
@@ -31,7 +31,7 @@ test('a sweep reads the notifications of a time page by page, and each is admitt
   const pages = await read(false)
   expect(pages.map(({ length }) => length)).toEqual([20, 20, 5])
   expect(jsonOf(server.requests[0]!)).toEqual({ startDate: RANGE.fromMs, endDate: RANGE.toMs })
-  const gates = await Promise.all(pages.flat().map(body => store.admit(arrivalOf(body), settings)))
+  const gates = await Promise.all(pages.flat().map(body => store.verify(arrivalOf(body), settings)))
   expect(gates.map(gate => (gate.is === 'accepted' ? gate.notification.id : gate.is))).toEqual(sent.map(({ id }) => id))
   expect((await read(true)).flat()).toHaveLength(5)
 })

@@ -21,9 +21,9 @@ const facts = (statements: ReturnType<typeof periodsIn>) =>
       .map(({ subject, reported }) => [subject, Object.fromEntries(FIELDS.map(field => [field, reported[field]]))]),
   )
 
-test('a story that Apple posts is admitted into one queue, and says the same of its periods as Apple’s answer', async () => {
+test('a story that Apple posts is accepted into one queue, and reports the same of its periods as Apple’s answer', async () => {
   const { subscription, notifications } = story
-  const gates = await Promise.all(notifications.map(({ body }) => fixture.store.admit(arrivalOf(body), fixture.settings)))
+  const gates = await Promise.all(notifications.map(({ body }) => fixture.store.verify(arrivalOf(body), fixture.settings)))
   expect(gates.map(gate => (gate.is === 'accepted' ? gate.notification.queue : gate.is))).toEqual(Array(10).fill(subscription.lineage))
 
   const reads = await Promise.all(notifications.map(notification => fixture.read(notification)))

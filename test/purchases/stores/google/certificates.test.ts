@@ -78,7 +78,7 @@ test.each([
 })
 
 const push = (fixture: PlayFixture, claims: object) =>
-  fixture.play.admit(
+  fixture.play.verify(
     {
       body: pushBody({ eventTimeMillis: 1, testNotification: {} }, 'message-1'),
       headers: { authorization: `Bearer ${fixture.google.idToken({ ...claims })}` },
@@ -104,6 +104,6 @@ test('without certificates a push is to come again, and an outsider hears the sa
   fixture.google.certificates = DOWN
   expect(await push(fixture, rightClaims(ADDRESS, Date.now()))).toEqual({ is: 'unavailable', reason: 'certificates' })
   const outsider = { body: new Uint8Array(), headers: {}, address: ADDRESS, receivedAtMs: Date.now() }
-  expect(await fixture.play.admit(outsider, fixture.settings)).toEqual({ is: 'unauthorized' })
+  expect(await fixture.play.verify(outsider, fixture.settings)).toEqual({ is: 'unauthorized' })
   await fixture.close()
 })

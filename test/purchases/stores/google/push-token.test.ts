@@ -26,11 +26,11 @@ const arrival = (authorization: string | undefined, body: Uint8Array = BODY) => 
 })
 
 /** The answer to a push whose token has some other claims or another header than a right one. */
-const admitted = (claims: Record<string, unknown> = {}, header = {}, settings = fixture.settings) =>
-  fixture.play.admit(arrival(`Bearer ${fixture.google.idToken({ ...rightClaims(ADDRESS, NOW), ...claims }, header)}`), settings)
+const verified = (claims: Record<string, unknown> = {}, header = {}, settings = fixture.settings) =>
+  fixture.play.verify(arrival(`Bearer ${fixture.google.idToken({ ...rightClaims(ADDRESS, NOW), ...claims }, header)}`), settings)
 
 test('a right push is accepted under its message id, with its type and queue', async () => {
-  expect(await admitted()).toEqual({
+  expect(await verified()).toEqual({
     is: 'accepted',
     notification: { id: 'message-1', type: 'subscription', subtype: 'RENEWED', environment: null, queue: 'token-1', statedAt: NOW },
   })
@@ -41,7 +41,7 @@ test.each([
   ['the service account itself', { email: 'perennial@shop-1.iam.gserviceaccount.com' }],
   ['issued 299 s ahead', { iat: NOW / 1000 + 299 }],
   ['expired 299 s ago', { iat: NOW / 1000 - 3900, exp: NOW / 1000 - 299 }],
-])('accepted: %s', async (_, claims) => expect((await admitted(claims)).is).toBe('accepted'))
+])('accepted: %s', async (_, claims) => expect((await verified(claims)).is).toBe('accepted'))
 
 test.each([
   ['the address of another project', { aud: 'https://perennial.example/stores/google/8' }],
@@ -59,7 +59,7 @@ test.each([
   ['expired 301 s ago', { iat: NOW / 1000 - 3900, exp: NOW / 1000 - 301 }],
   ['no end', { exp: undefined }],
   ['valid for years', { exp: NOW / 1000 + 100_000 }],
-])('unauthorized: %s', async (_, claims) => expect(await admitted(claims)).toEqual({ is: 'unauthorized' }))
+])('unauthorized: %s', async (_, claims) => expect(await verified(claims)).toEqual({ is: 'unauthorized' }))
 
 test.each([
   ['no signature', { alg: 'none' }],
@@ -67,7 +67,7 @@ test.each([
   ['another algorithm', { alg: 'RS512' }],
   ['no key id', { kid: undefined }],
   ['the key id of another object', { kid: 'constructor' }],
-])('unauthorized: %s', async (_, header) => expect(await admitted({}, header)).toEqual({ is: 'unauthorized' }))
+])('unauthorized: %s', async (_, header) => expect(await verified({}, header)).toEqual({ is: 'unauthorized' }))
 
 test.each([
   ['absent', undefined],
@@ -78,13 +78,13 @@ test.each([
   ['of three that are no JSON', 'Bearer a.b.c'],
   ['too long', `Bearer ${'a'.repeat(9000)}.b.c`],
 ])('unauthorized: a header that is %s', async (_, header) =>
-  expect(await fixture.play.admit(arrival(header), fixture.settings)).toEqual({ is: 'unauthorized' }))
+  expect(await fixture.play.verify(arrival(header), fixture.settings)).toEqual({ is: 'unauthorized' }))
 
 test('a changed claim breaks the signature', async () => {
   const token = fixture.google.idToken({ ...rightClaims(ADDRESS, NOW), email: 'stranger@example.com' })
   const [head, , signature] = token.split('.')
   const changed = Buffer.from(JSON.stringify(rightClaims(ADDRESS, NOW))).toString('base64url')
-  expect(await fixture.play.admit(arrival(`Bearer ${head}.${changed}.${signature}`), fixture.settings)).toEqual({ is: 'unauthorized' })
+  expect(await fixture.play.verify(arrival(`Bearer ${head}.${changed}.${signature}`), fixture.settings)).toEqual({ is: 'unauthorized' })
 })
 
 test('a configured push account is the only one', async () => {
@@ -93,8 +93,8 @@ test('a configured push account is the only one', async () => {
     service_account_key: fixture.google.serviceAccountKey,
     push_service_account: 'push@elsewhere.iam.gserviceaccount.com',
   })
-  expect((await admitted({ email: 'push@elsewhere.iam.gserviceaccount.com' }, {}, settings)).is).toBe('accepted')
-  expect((await admitted({ email: PUSHER }, {}, settings)).is).toBe('unauthorized')
+  expect((await verified({ email: 'push@elsewhere.iam.gserviceaccount.com' }, {}, settings)).is).toBe('accepted')
+  expect((await verified({ email: PUSHER }, {}, settings)).is).toBe('unauthorized')
 })
 
 test('nothing of a token is logged or thrown', async () => {
@@ -102,8 +102,8 @@ test('nothing of a token is logged or thrown', async () => {
   const spies = (['log', 'info', 'warn', 'error'] as const).map(name =>
     vi.spyOn(console, name).mockImplementation((...words) => logged.push(words)),
   )
-  await admitted({ aud: 'https://elsewhere.example' })
-  await fixture.play.admit(arrival('Bearer secret-head.secret-claims.secret-signature'), fixture.settings)
+  await verified({ aud: 'https://elsewhere.example' })
+  await fixture.play.verify(arrival('Bearer secret-head.secret-claims.secret-signature'), fixture.settings)
   for (const spy of spies) spy.mockRestore()
   expect(logged).toEqual([])
 })
@@ -111,14 +111,14 @@ test('nothing of a token is logged or thrown', async () => {
 test('another package is foreign, and told only to a right sender', async () => {
   const body = pushBody({ packageName: 'com.other', eventTimeMillis: NOW, testNotification: { version: '1.0' } }, 'message-2')
   const token = fixture.google.idToken(rightClaims(ADDRESS, NOW))
-  expect(await fixture.play.admit(arrival(`Bearer ${token}`, body), fixture.settings)).toEqual({ is: 'foreign', reason: 'package' })
-  expect(await fixture.play.admit(arrival(undefined, body), fixture.settings)).toEqual({ is: 'unauthorized' })
+  expect(await fixture.play.verify(arrival(`Bearer ${token}`, body), fixture.settings)).toEqual({ is: 'foreign', reason: 'package' })
+  expect(await fixture.play.verify(arrival(undefined, body), fixture.settings)).toEqual({ is: 'unauthorized' })
 })
 
 test('a test is recognised as one', async () => {
   const body = pushBody({ eventTimeMillis: NOW, testNotification: { version: '1.0' } }, 'message-3')
   const token = fixture.google.idToken(rightClaims(ADDRESS, NOW))
-  expect(await fixture.play.admit(arrival(`Bearer ${token}`, body), fixture.settings)).toEqual({
+  expect(await fixture.play.verify(arrival(`Bearer ${token}`, body), fixture.settings)).toEqual({
     is: 'ignored',
     type: 'test',
     isTest: true,
@@ -131,4 +131,4 @@ test.each([
   ['without key', () => settingsWith({ package_name: PACKAGE }), 'not_connected'],
   ['without key, with push account', () => settingsWith({ package_name: PACKAGE, push_service_account: PUSHER }), 'not_connected'],
 ])('a store %s is unavailable', async (_, settings, reason) =>
-  expect(await admitted({}, {}, settings(fixture.google.serviceAccountKey))).toEqual({ is: 'unavailable', reason }))
+  expect(await verified({}, {}, settings(fixture.google.serviceAccountKey))).toEqual({ is: 'unavailable', reason }))

@@ -137,7 +137,7 @@ async function answered(lineage: string): Promise<Statement[]> {
 }
 
 async function readOf(push: PaddlePush, lineage: string): Promise<Statement[]> {
-  const gate = await fixture.paddle.admit(paddleArrival(push.body, push.at), fixture.settings)
+  const gate = await fixture.paddle.verify(paddleArrival(push.body, push.at), fixture.settings)
   if (gate.is !== 'accepted') throw new Error(gate.is)
   const recorded: RecordedNotification = { ...gate.notification, body: push.body }
   const read = await fixture.paddle.read(recorded, fixture.settings)

@@ -44,7 +44,7 @@ test('all pages, in the form of pushes: what is recorded of them is the same', a
   expect(pages.map(page => page.length)).toEqual([2, 2, 1])
   expect(end).toBeNull()
   for (const [i, { notification, body }] of pages.flat().entries()) {
-    expect(await fixture.paddle.admit(paddleArrival(pushes[i]!.body, NOW), fixture.settings)).toEqual({ is: 'accepted', notification })
+    expect(await fixture.paddle.verify(paddleArrival(pushes[i]!.body, NOW), fixture.settings)).toEqual({ is: 'accepted', notification })
     const [fromSweep, fromPush] = [body, pushes[i]!.body].map(one => fixture.paddle.read({ ...notification, body: one }, fixture.settings))
     expect(await fromSweep).toEqual(await fromPush)
   }

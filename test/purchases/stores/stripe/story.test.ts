@@ -159,7 +159,7 @@ async function runStory({ options, steps }: Story): Promise<StoryStatements> {
   for (const step of steps) {
     const { id, at, type, body } = step(one)
     fixture.clock.now = at + 5000
-    const gate = await fixture.store.admit(await arrivalOf(body, { at }), fixture.settings)
+    const gate = await fixture.store.verify(await arrivalOf(body, { at }), fixture.settings)
     if (gate.is !== 'accepted') throw new Error(`${type} is ${gate.is}`)
     const { queue } = gate.notification
     const read = await fixture.store.read({ id, type, subtype: null, statedAt: at, body }, fixture.settings)

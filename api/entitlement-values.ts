@@ -1,6 +1,6 @@
 import type { AccessSource } from '../domain/purchases/entitlements/fold.ts'
 
-// What v4 and v3 say in the same words.
+// Values that v4 and v3 name alike.
 
 export const ENVIRONMENT_WORD = { production: 'prod', sandbox: 'sandbox' } as const
 

@@ -28,13 +28,13 @@ const BODY = bodyOf()
 const SANDBOX_BODY = bodyOf({ livemode: false })
 
 /** The answer to a push that is signed and received now unless told otherwise. */
-async function admitted(body: Uint8Array = BODY, signing: Partial<Signing> = {}, settings = fixture.settings) {
+async function verified(body: Uint8Array = BODY, signing: Partial<Signing> = {}, settings = fixture.settings) {
   fixture.clock.now = signing.receivedAt ?? NOW
-  return fixture.store.admit(await arrivalOf(body, { at: NOW, receivedAt: NOW, ...signing }), settings)
+  return fixture.store.verify(await arrivalOf(body, { at: NOW, receivedAt: NOW, ...signing }), settings)
 }
 
 test('a right push is accepted under the id of its event, with its type and queue', async () => {
-  expect(await admitted()).toEqual({
+  expect(await verified()).toEqual({
     is: 'accepted',
     notification: {
       id: 'evt_1',
@@ -48,7 +48,7 @@ test('a right push is accepted under the id of its event, with its type and queu
 })
 
 test('the secret of the sandbox accepts test mode', async () => {
-  const gate = await admitted(SANDBOX_BODY, { secret: SANDBOX_SECRET })
+  const gate = await verified(SANDBOX_BODY, { secret: SANDBOX_SECRET })
   expect(gate).toMatchObject({ is: 'accepted', notification: { environment: 'sandbox' } })
 })
 
@@ -57,7 +57,7 @@ test.each([
   ['300 s ago', -300],
   ['299 s ahead', 299],
   ['300 s ahead', 300],
-])('accepted: signed %s', async (_, seconds) => expect((await admitted(BODY, { at: NOW + seconds * SECOND })).is).toBe('accepted'))
+])('accepted: signed %s', async (_, seconds) => expect((await verified(BODY, { at: NOW + seconds * SECOND })).is).toBe('accepted'))
 
 test.each<[string, Uint8Array, Partial<Signing>]>([
   ['signed 301 s ago', BODY, { at: NOW - 301 * SECOND }],
@@ -66,7 +66,7 @@ test.each<[string, Uint8Array, Partial<Signing>]>([
   ['a changed byte', Buffer.from(BODY.toString().replace('sub_1', 'sub_2')), { signed: BODY }],
   ['the same JSON, written again', Buffer.from(JSON.stringify(JSON.parse(BODY.toString()), null, 2)), { signed: BODY }],
   ['an empty body', new Uint8Array(), { signed: BODY }],
-])('unauthorized: %s', async (_, body, signing) => expect(await admitted(body, signing)).toEqual({ is: 'unauthorized' }))
+])('unauthorized: %s', async (_, body, signing) => expect(await verified(body, signing)).toEqual({ is: 'unauthorized' }))
 
 test.each([
   '',
@@ -81,7 +81,7 @@ test.each([
   't=x,v1=00',
 ])('unauthorized: the header %j', async header => {
   const arrival = { ...(await arrivalOf(BODY, { at: NOW })), headers: header === '' ? {} : { 'stripe-signature': header } }
-  expect(await fixture.store.admit(arrival, fixture.settings)).toEqual({ is: 'unauthorized' })
+  expect(await fixture.store.verify(arrival, fixture.settings)).toEqual({ is: 'unauthorized' })
 })
 
 test('two signatures, while a secret is rolled at Stripe: one of them suffices', async () => {
@@ -89,34 +89,34 @@ test('two signatures, while a secret is rolled at Stripe: one of them suffices',
   const of = ({ headers }: typeof right) => headers['stripe-signature']!
   const both = { ...right, headers: { 'stripe-signature': `${of(old)},${of(right).split(',')[1]}` } }
   fixture.clock.now = NOW
-  expect((await fixture.store.admit(both, fixture.settings)).is).toBe('accepted')
+  expect((await fixture.store.verify(both, fixture.settings)).is).toBe('accepted')
 })
 
 test('a second time in the header is what is signed, and must be in time as well', async () => {
   const { headers, ...rest } = await arrivalOf(BODY, { at: NOW + 400 * SECOND })
   const header = `t=${NOW / 1000},${headers['stripe-signature']}`
-  expect(await fixture.store.admit({ ...rest, headers: { 'stripe-signature': header } }, fixture.settings)).toEqual({ is: 'unauthorized' })
+  expect(await fixture.store.verify({ ...rest, headers: { 'stripe-signature': header } }, fixture.settings)).toEqual({ is: 'unauthorized' })
 })
 
 test.each([
   ['a live body under the secret of the sandbox', BODY, SANDBOX_SECRET],
   ['a test body under the secret of live mode', SANDBOX_BODY, LIVE_SECRET],
-])('foreign: %s', async (_, body, secret) => expect(await admitted(body, { secret })).toEqual({ is: 'foreign', reason: 'livemode' }))
+])('foreign: %s', async (_, body, secret) => expect(await verified(body, { secret })).toEqual({ is: 'foreign', reason: 'livemode' }))
 
 test('one secret for both endpoints: the mode tells the environment', async () => {
   const settings = settingsWith({ ...KEYS, sandbox_webhook_secret: LIVE_SECRET })
-  expect(await admitted(BODY, {}, settings)).toMatchObject({ notification: { environment: 'production' } })
-  expect(await admitted(SANDBOX_BODY, {}, settings)).toMatchObject({ notification: { environment: 'sandbox' } })
+  expect(await verified(BODY, {}, settings)).toMatchObject({ notification: { environment: 'production' } })
+  expect(await verified(SANDBOX_BODY, {}, settings)).toMatchObject({ notification: { environment: 'sandbox' } })
 })
 
 test('foreign: of a connected account', async () =>
-  expect(await admitted(bodyOf({ account: 'acct_1' }))).toEqual({ is: 'foreign', reason: 'connect_account' }))
+  expect(await verified(bodyOf({ account: 'acct_1' }))).toEqual({ is: 'foreign', reason: 'connect_account' }))
 
 test('malformed: a thin event', async () => {
   const body = Buffer.from(
     JSON.stringify({ id: 'evt_1', object: 'v2.core.event', type: 'v1.invoice.paid', created: '2026-06-01T00:00:00Z' }),
   )
-  expect(await admitted(body)).toMatchObject({ is: 'malformed', message: expect.stringMatching(/thin/) })
+  expect(await verified(body)).toMatchObject({ is: 'malformed', message: expect.stringMatching(/thin/) })
 })
 
 test.each([
@@ -130,14 +130,14 @@ test.each([
   ['no time', JSON.stringify({ ...JSON.parse(BODY.toString()), created: '1' })],
 ])('malformed: %s', async (_, body) => {
   const bytes = Buffer.from(body as string)
-  expect((await admitted(bytes)).is).toBe('malformed')
+  expect((await verified(bytes)).is).toBe('malformed')
   // Who could not sign it does not learn that.
-  expect((await admitted(bytes, { secret: 'whsec_other' })).is).toBe('unauthorized')
+  expect((await verified(bytes, { secret: 'whsec_other' })).is).toBe('unauthorized')
 })
 
 test('what is of no interest is ignored', async () => {
   const body = eventBody('customer.created', { id: 'cus_1', object: 'customer' }, { at: NOW })
-  expect(await admitted(body)).toEqual({ is: 'ignored', type: 'customer.created', isTest: false })
+  expect(await verified(body)).toEqual({ is: 'ignored', type: 'customer.created', isTest: false })
 })
 
 test.each([
@@ -146,10 +146,10 @@ test.each([
   ['webhook_secret_missing', settingsWith({ api_key: LIVE_KEY })],
   // Live mode is connected only by the key of the other mode.
   ['not_connected', settingsWith({ webhook_secret: LIVE_SECRET, sandbox_api_key: TEST_KEY })],
-])('unavailable: %s', async (reason, settings) => expect(await admitted(BODY, {}, settings)).toEqual({ is: 'unavailable', reason }))
+])('unavailable: %s', async (reason, settings) => expect(await verified(BODY, {}, settings)).toEqual({ is: 'unavailable', reason }))
 
 test('a key of test mode counts with its secret as the pair of the sandbox', async () => {
   const settings = settingsWith({ api_key: TEST_KEY, webhook_secret: LIVE_SECRET })
-  expect(await admitted(SANDBOX_BODY, {}, settings)).toMatchObject({ notification: { environment: 'sandbox' } })
-  expect(await admitted(BODY, {}, settings)).toEqual({ is: 'foreign', reason: 'livemode' })
+  expect(await verified(SANDBOX_BODY, {}, settings)).toMatchObject({ notification: { environment: 'sandbox' } })
+  expect(await verified(BODY, {}, settings)).toEqual({ is: 'foreign', reason: 'livemode' })
 })

@@ -24,10 +24,10 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 
 const signedWith = (secrets: string | string[], of = body()) => paddleArrival(of, NOW, paddleSignature(of, secrets, NOW))
-const admit = (arrival = paddleArrival(body(), NOW), settings = fixture.settings) => fixture.paddle.admit(arrival, settings)
+const verify = (arrival = paddleArrival(body(), NOW), settings = fixture.settings) => fixture.paddle.verify(arrival, settings)
 
 test('a notification is recorded under the event’s id, in the queue of its subscription, at the time of the event', async () => {
-  expect(await admit()).toEqual({
+  expect(await verify()).toEqual({
     is: 'accepted',
     notification: {
       id: ID,
@@ -41,13 +41,15 @@ test('a notification is recorded under the event’s id, in the queue of its sub
 })
 
 test('the secret tells the environment', async () => {
-  expect(await admit(signedWith(PADDLE_SECRETS.sandbox_webhook_secret))).toMatchObject({ notification: { environment: 'sandbox' } })
-  expect(await admit(signedWith(['pdl_old', PADDLE_SECRETS.webhook_secret]))).toMatchObject({ notification: { environment: 'production' } })
+  expect(await verify(signedWith(PADDLE_SECRETS.sandbox_webhook_secret))).toMatchObject({ notification: { environment: 'sandbox' } })
+  expect(await verify(signedWith(['pdl_old', PADDLE_SECRETS.webhook_secret]))).toMatchObject({
+    notification: { environment: 'production' },
+  })
 })
 
 test('keys of the sandbox in the fields of production are the sandbox’s', async () => {
   const settings = settingsWith({ api_key: 'pdl_sdbx_apikey_1', webhook_secret: 'pdl_ntfset_main' })
-  expect(await admit(signedWith('pdl_ntfset_main'), settings)).toMatchObject({ notification: { environment: 'sandbox' } })
+  expect(await verify(signedWith('pdl_ntfset_main'), settings)).toMatchObject({ notification: { environment: 'sandbox' } })
 })
 
 const { sandbox_webhook_secret, webhook_secret } = PADDLE_SECRETS
@@ -56,11 +58,11 @@ test.each<[string, Record<string, string | null>, string]>([
   ['no key', { api_key: null, sandbox_api_key: null }, 'not_connected'],
   ['no key for the environment', { api_key: null }, 'not_connected'],
 ])('unavailable: %s', async (_, values, reason) => {
-  expect(await admit(undefined, fixture.settingsBut(values))).toEqual({ is: 'unavailable', reason })
+  expect(await verify(undefined, fixture.settingsBut(values))).toEqual({ is: 'unavailable', reason })
 })
 
 test('unavailable: switched off', async () => {
-  expect(await admit(undefined, settingsWith({ webhook_secret, sandbox_webhook_secret }, false))).toEqual({
+  expect(await verify(undefined, settingsWith({ webhook_secret, sandbox_webhook_secret }, false))).toEqual({
     is: 'unavailable',
     reason: 'off',
   })
@@ -71,7 +73,7 @@ test.each([
   ['no signature', { ...paddleArrival(body(), NOW), headers: {} }],
   ['too late', { ...paddleArrival(body(), NOW), receivedAtMs: NOW + 301_000 }],
   ['no signature, and no JSON', { ...paddleArrival(Buffer.from('{'), NOW), headers: {} }],
-])('unauthorized: %s', async (_, arrival) => expect(await admit(arrival)).toEqual({ is: 'unauthorized' }))
+])('unauthorized: %s', async (_, arrival) => expect(await verify(arrival)).toEqual({ is: 'unauthorized' }))
 
 test.each([
   ['no JSON', Buffer.from('{"event_id":')],
@@ -84,7 +86,7 @@ test.each([
   ['no time', body({ occurred_at: 'yesterday' })],
   ['no data', body({ data: null })],
   ['a list as data', body({ data: [] })],
-])('malformed: %s', async (_, of) => expect(await admit(paddleArrival(of, NOW))).toMatchObject({ is: 'malformed' }))
+])('malformed: %s', async (_, of) => expect(await verify(paddleArrival(of, NOW))).toMatchObject({ is: 'malformed' }))
 
 const TRANSACTION = paddleId('txn', NOW, 1)
 test.each([
@@ -95,7 +97,7 @@ test.each([
   ['subscription.created', { id: SUBSCRIPTION, transaction_id: TRANSACTION }, SUBSCRIPTION],
   ['subscription.created', {}, `event:${ID}`],
 ])('the queue of %s', async (event_type, data, queue) => {
-  expect(await admit(paddleArrival(body({ event_type, data }), NOW))).toMatchObject({ notification: { queue } })
+  expect(await verify(paddleArrival(body({ event_type, data }), NOW))).toMatchObject({ notification: { queue } })
 })
 
 test.each([
@@ -106,5 +108,5 @@ test.each([
   'subscription.unheard_of',
   'payout.paid',
 ])('ignored: %s', async event_type => {
-  expect(await admit(paddleArrival(body({ event_type }), NOW))).toEqual({ is: 'ignored', type: event_type, isTest: false })
+  expect(await verify(paddleArrival(body({ event_type }), NOW))).toEqual({ is: 'ignored', type: event_type, isTest: false })
 })
