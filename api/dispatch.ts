@@ -31,7 +31,8 @@ export type ApiRequest = {
 }
 /** Of an app: its operations act in the environment of their user, which `onEnvironment` is given. */
 export type AppRequest = ApiRequest & { onEnvironment: (environment: EnvironmentKind) => void }
-export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null }
+/** `refusal`: what the operation has thrown, where it is the stored answer. */
+export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null; refusal?: unknown }
 
 /** Compares an answer with the description and reports every difference. */
 export type AnswerCheck = (description: DescribedAnswers, status: number, body: unknown) => void
@@ -186,8 +187,9 @@ function userOf(path: Record<string, string>, body: unknown, answer: unknown): s
   return typeof user === 'string' ? user : null
 }
 
-const httpAnswer = (operation: ApiOperation, { status, body, location, headers }: Answered): HttpAnswer => ({
+const httpAnswer = (operation: ApiOperation, { status, body, location, headers, refusal }: Answered): HttpAnswer => ({
   status,
   body,
+  refusal,
   headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) },
 })

@@ -31,6 +31,7 @@ import * as notificationChannels from './v4/oversight/notification-channels.ts'
 import * as testClock from './v4/oversight/test-clock.ts'
 import * as projectSettings from './v4/projects/settings.ts'
 import * as entitlements from './v4/purchases/entitlements.ts'
+import * as purchaseAttempts from './v4/purchases/purchase-attempts.ts'
 import * as purchases from './v4/purchases/purchases.ts'
 import * as userEntitlements from './v4/purchases/user-entitlements.ts'
 import * as exports_ from './v4/reporting/exports.ts'
@@ -64,6 +65,7 @@ const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...offerings,
   ...products,
   ...projectSettings,
+  ...purchaseAttempts,
   ...purchases,
   ...pushes,
   ...remoteConfigurations,
