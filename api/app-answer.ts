@@ -1,6 +1,6 @@
-import type { Logger } from 'pino'
 import { type Detail, Refusal } from '../domain/kernel/refusal.ts'
 import type { Layer } from './context.ts'
+import { type AttemptDeps, recordRefusedRequest } from './purchase-attempts.ts'
 import { logFailure } from './refused-attempts.ts'
 
 type AppProblem = {
@@ -22,7 +22,7 @@ export type AppProtocol<Problem extends AppProblem> = {
 /** Answers with the description, or with the answer that `answer` sets. Thrown errors are answered in the shape of the protocol. */
 export async function answerApp<Problem extends AppProblem>(
   ctx: Parameters<Layer>[0],
-  log: Logger,
+  deps: AttemptDeps,
   { descriptionPath, description, problemOf, bodyOf }: AppProtocol<Problem>,
   answer: () => Promise<void>,
 ): Promise<void> {
@@ -34,7 +34,8 @@ export async function answerApp<Problem extends AppProblem>(
   } catch (error) {
     const problem = problemOf(error)
     const { status, code, message: reason, details } = problem
-    logFailure(log, ctx.state, error, { status, code, reason: error instanceof Refusal ? error.message : reason, details })
+    await recordRefusedRequest(deps, ctx.state, error)
+    logFailure(deps.log, ctx.state, error, { status, code, reason: error instanceof Refusal ? error.message : reason, details })
     ctx.status = problem.status
     ctx.set(problem.headers)
     ctx.body = JSON.stringify(bodyOf(problem, ctx.path))

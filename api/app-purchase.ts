@@ -5,12 +5,13 @@ import type { EnvironmentKind } from '../domain/kernel/environment.ts'
 import { MAX_AHEAD_MS } from '../domain/kernel/limits.ts'
 import { Refusal } from '../domain/kernel/refusal.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
+import { ClaimRefusal, refusalOfEvidence } from '../domain/purchases/attempts/reason.ts'
 import type { PurchaseInput } from '../domain/purchases/claim.ts'
 import { confirmedPeriod } from '../domain/purchases/confirmed-claim.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { grantSandboxAccess, sandboxAccessOf } from '../domain/purchases/entitlements/sandbox-access.ts'
-import { gatherEvidenceOfBoth } from '../domain/purchases/sandbox-claim.ts'
-import { type AnyClaim, type Confirmation, configOfStore, type Evidence, gatherEvidence } from '../domain/purchases/verification.ts'
+import { gatherEvidenceOfBoth, gatherEvidenceWithReason } from '../domain/purchases/sandbox-claim.ts'
+import { type AnyClaim, type Confirmation, configOfStore, type Evidence } from '../domain/purchases/verification.ts'
 import type { Pool } from '../store/connect.ts'
 import { transaction } from '../store/transaction.ts'
 import type { ApiDeps } from './operation.ts'
@@ -30,6 +31,12 @@ export type AppClaimant = {
   inTurn: StatementTurn
 }
 
+/** What the protocol of an app tells of an error, with the error itself: the record of refused claims goes by it. */
+export function told(problem: unknown, error: unknown): unknown {
+  if (problem instanceof Error && problem !== error) problem.cause = error
+  return problem
+}
+
 /** When it was bought, in seconds; without a time, and for one that lies too far ahead, now. `now` in µs. */
 export function purchasedAt(purchased: number | undefined, now: number): string {
   const nowMs = now / 1000
@@ -47,7 +54,7 @@ export async function evidenceOfApp(
     access: claim.platform === 'app_store' ? await sandboxAccessOf(db, owner.project) : 'refuse',
   }))
   const claimant = { project: owner.project, environment: environmentKind, key: owner.kind }
-  const evidence = await (access === 'grant' ? gatherEvidenceOfBoth : gatherEvidence)(deps, claimant, claim, config, signal)
+  const evidence = await (access === 'grant' ? gatherEvidenceOfBoth : gatherEvidenceWithReason)(deps, claimant, claim, config, signal)
   return evidence.is === 'other_environment' && access === 'grant' ? { ...evidence, givesAccess: true } : evidence
 }
 
@@ -70,14 +77,14 @@ async function record({ db, trail, user }: AppClaimant, input: PurchaseInput, ev
   } catch (error) {
     if (error instanceof Refusal && error.code === 'already_exists') return
     const isUndecided = error instanceof Refusal && error.code === 'product_not_in_project' && evidence.is === 'no_answer'
-    throw isUndecided ? new Refusal('network_error', 'the store gave no answer') : error
+    throw isUndecided ? refusalOfEvidence(evidence) : error
   }
 }
 
 /** Gives a user of production, such as App Review, for a short time what a purchase of the sandbox gives there. Nothing else is recorded. */
 async function giveSandboxAccess({ db, trail, user, deps }: AppClaimant, evidence: Confirmation): Promise<void> {
   const { product, ends = null } = confirmedPeriod(evidence) ?? {}
-  if (product === undefined) throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
+  if (product === undefined) throw new ClaimRefusal('purchase_fraud', 'claim_differs', 'the store does not confirm the purchase')
   await transaction(db, async tx => {
     for (const { entitlement: id, before, after } of await grantSandboxAccess(tx, trail.environment, user.id, { product, ends })) {
       const change = { before: before && shownGrant(id, before), after: shownGrant(id, after) }

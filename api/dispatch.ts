@@ -35,7 +35,8 @@ export type ApiRequest<Owner extends Principal = Principal> = {
 }
 /** Of an app: its operations act in the environment of their user, which `onEnvironment` is given. */
 export type AppRequest = ApiRequest<KeyOwner> & { onEnvironment: (environment: EnvironmentKind) => void }
-export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null }
+/** `refusal`: what the operation has thrown, where it is the stored answer. */
+export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null; refusal?: unknown }
 
 /** Compares an answer with the description and reports every difference. */
 export type AnswerCheck = (description: DescribedAnswers, status: number, body: unknown) => void
@@ -193,8 +194,13 @@ function userOf(path: Record<string, string>, body: unknown, answer: unknown): s
   return typeof user === 'string' ? user : null
 }
 
-const httpAnswer = ({ operation, description }: Route, { kind }: Principal, { status, body, location, headers }: Answered): HttpAnswer => ({
+const httpAnswer = (
+  { operation, description }: Route,
+  { kind }: Principal,
+  { status, body, location, headers, refusal }: Answered,
+): HttpAnswer => ({
   status,
   body: body !== null && status < 300 && kind !== 'secret' && description.secrets.length > 0 ? masked(body, description.secrets) : body,
+  refusal,
   headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) },
 })

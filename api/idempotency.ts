@@ -23,13 +23,14 @@ export const requestHash = (path: string, query: unknown, body: unknown): Buffer
 /** A request may have little more than the id of a user, who may be erased: the hash alone would allow to try ids against it. */
 export const storedHash = (secrets: Secrets, hash: Buffer): Buffer => Buffer.from(secrets.pseudonym(hash.toString('hex')), 'hex')
 
-/** `user`: the user that the answer is about, if any. */
+/** `user`: the user that the answer is about, if any. `refusal`: what was thrown in this request, where the answer tells it. */
 export type Answered = {
   status: number
   body: string | null
   location: string | null
   headers: Record<string, string>
   user: string | null
+  refusal?: unknown
 }
 export type IdempotentRequest = { environment: Environment; operation: string; key: string; hash: Buffer; user: string | null }
 
@@ -63,7 +64,14 @@ export async function once(tx: Tx, request: IdempotentRequest, perform: () => Pr
     const problem = problemOf(error)
     if (!isStored(problem)) throw error
     // Without a user: the user may already be erased, and a refusal says nothing about the user.
-    return { status: problem.status, body: JSON.stringify(problem.body), location: null, headers: problem.headers, user: null }
+    return {
+      status: problem.status,
+      body: JSON.stringify(problem.body),
+      location: null,
+      headers: problem.headers,
+      user: null,
+      refusal: error,
+    }
   })
   await storeAnswer(tx, environment, operation, key, { ...answered, request_hash: hash })
   return answered

@@ -9,8 +9,11 @@ export type RunMetrics = { outcome(kind: string, outcome: string): void }
 /** `environment` and `type` are empty where no authentic notification states them. */
 export type NotificationLabels = { store: string; environment: string; type: string; source: string; answer: string }
 export type StoreMetrics = { notification(labels: NotificationLabels, seconds: number): void }
-/** `sandboxInProduction`: a user of production has claimed a purchase of a store's sandbox, and got access for a short time. */
-export type ClaimMetrics = { sandboxInProduction(): void }
+/**
+ * `sandboxInProduction`: a user of production has claimed a purchase of a store's sandbox, and got access for a short time. `purchaseRefused`: `store` is
+ * empty where the claim names none.
+ */
+export type ClaimMetrics = { sandboxInProduction(): void; purchaseRefused(store: string, reason: string): void }
 /** What the work on the queues of stores counts. */
 export type RefreshMetrics = { refresh(store: string, result: string): void; missed(store: string): void }
 export type Metrics = HttpMetrics &
@@ -72,6 +75,12 @@ export function metrics(readiness: Readiness): Metrics {
     help: 'Claims of purchases of the App Store sandbox by users of production: App Review makes some, many are an attempt of fraud',
     registers,
   })
+  const refused = new Counter({
+    name: 'perennial_purchase_refusals_total',
+    help: 'Claims of purchases by apps and servers that were refused, by reason',
+    labelNames: ['store', 'reason'],
+    registers,
+  })
   const { close } = eventLoopDelay(registers)
   const drift = driftGauges(readiness, registers)
   return {
@@ -86,6 +95,7 @@ export function metrics(readiness: Readiness): Metrics {
     },
     refresh: (store, result) => refreshes.inc({ store, result }),
     sandboxInProduction: () => inProduction.inc(),
+    purchaseRefused: (store, reason) => refused.inc({ store, reason }),
     missed: store => missed.inc({ store }),
     outcome: (kind, outcome) => outcomes.inc({ kind, outcome }),
     async text() {

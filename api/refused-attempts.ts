@@ -1,30 +1,25 @@
 import type { Logger } from 'pino'
 import type { EnvironmentKind } from '../domain/kernel/environment.ts'
 import type { Detail } from '../domain/kernel/refusal.ts'
+import { claimedIn, PUBLIC_ID, storeDataIn } from './claimed-transaction.ts'
 import type { ClaimAttempt, Context, RequestState } from './context.ts'
 
-const STORE_OF = { app_store_data: 'app_store', play_store_data: 'play_store', stripe_store_data: 'stripe', paddle_store_data: 'paddle' }
 const IDS = ['transaction_id', 'original_transaction_id', 'order_id', 'subscription_id', 'product_id', 'product']
-/** Neither a purchase token nor a signed transaction: both are longer. */
-const ID = /^[\w.:@-]{1,100}$/
 
 type Fields = Record<string, unknown>
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const idsIn = (fields: Fields): ClaimAttempt['ids'] =>
   Object.fromEntries(
     IDS.flatMap(name => {
       const text = typeof fields[name] === 'number' ? String(fields[name]) : fields[name]
-      return typeof text === 'string' && ID.test(text) ? [[name, text]] : []
+      return typeof text === 'string' && PUBLIC_ID.test(text) ? [[name, text]] : []
     }),
   )
 
 /** What the body of a purchase names. Tokens, receipts and signed transactions are left out: whoever has them can claim the purchase. */
 export function attemptIn(body: unknown): ClaimAttempt {
-  if (!isFields(body)) return { store: null, ids: {} }
-  for (const [name, store] of Object.entries(STORE_OF)) if (isFields(body[name])) return { store, ids: idsIn(body[name]) }
-  if (!isFields(body.purchase)) return { store: null, ids: {} }
-  return { store: 'purchase_token' in body.purchase ? 'play_store' : 'app_store', ids: idsIn(body.purchase) }
+  const found = storeDataIn(body)
+  return found ? { store: found.store, ids: idsIn(found.data) } : { store: null, ids: {} }
 }
 
 const PURCHASE = 'a purchase was refused'
@@ -38,11 +33,20 @@ const REFUSED: Record<string, string> = {
   storeNotification: 'a notification of a store was refused',
 }
 
-/** Keeps for the log what the body of a purchase is about. */
+/** Keeps for the log, and for the record of refused claims, what the body of a purchase is about. */
 export const noteAttempt =
   ({ state }: Pick<Context, 'state'>) =>
   (body: unknown): void => {
-    if (Object.hasOwn(REFUSED, state.operation)) state.attempt = attemptIn(body)
+    if (!Object.hasOwn(REFUSED, state.operation)) return
+    state.attempt = attemptIn(body)
+    state.claimed = claimedIn(body)
+  }
+
+/** Keeps for whom the body of a purchase claims it. */
+export const noteClaimant =
+  ({ state }: Pick<Context, 'state'>) =>
+  (user: unknown): void => {
+    if (typeof user === 'string' && user !== '') state.claimant = user
   }
 
 /** Keeps for the log where the operation of an app acts. */

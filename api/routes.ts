@@ -32,6 +32,7 @@ import * as testClock from './v4/oversight/test-clock.ts'
 import * as apiKeys from './v4/projects/api-keys.ts'
 import * as projectSettings from './v4/projects/settings.ts'
 import * as entitlements from './v4/purchases/entitlements.ts'
+import * as purchaseAttempts from './v4/purchases/purchase-attempts.ts'
 import * as purchases from './v4/purchases/purchases.ts'
 import * as userEntitlements from './v4/purchases/user-entitlements.ts'
 import * as exports_ from './v4/reporting/exports.ts'
@@ -66,6 +67,7 @@ const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...offerings,
   ...products,
   ...projectSettings,
+  ...purchaseAttempts,
   ...purchases,
   ...pushes,
   ...remoteConfigurations,

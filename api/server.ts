@@ -14,6 +14,7 @@ import type { ApiDeps } from './operation.ts'
 import { type OperationalDeps, operationalRoutes } from './operational.ts'
 import { type OperatorDeps, operatorRoutes } from './operator.ts'
 import { principals } from './principal.ts'
+import { recordRefusedRequest } from './purchase-attempts.ts'
 import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from './rate-limit.ts'
 import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { logFailure, noteAttempt } from './refused-attempts.ts'
@@ -78,14 +79,15 @@ function application(deps: ServerDeps): App {
 
 /** The only catch: every thrown error gets the one shape of errors. */
 const failures =
-  ({ log }: ServerDeps): Layer =>
+  (deps: ServerDeps): Layer =>
   async (ctx, next) => {
     try {
       await next()
     } catch (error) {
       const problem = problemOf(error)
       const { code, message: reason, details } = problem.body.error
-      logFailure(log, ctx.state, error, { status: problem.status, code, reason, details })
+      await recordRefusedRequest(deps, ctx.state, error)
+      logFailure(deps.log, ctx.state, error, { status: problem.status, code, reason, details })
       ctx.status = problem.status
       ctx.set(problem.headers)
       json(ctx, JSON.stringify(problem.body))
@@ -135,7 +137,8 @@ const answer =
       owner: owner!,
       onBody: noteAttempt(ctx),
     }
-    const { status, headers, body } = await dispatch(route, incoming, deps, deps.checkAnswer)
+    const { status, headers, body, refusal } = await dispatch(route, incoming, deps, deps.checkAnswer)
+    if (refusal !== undefined) await recordRefusedRequest(deps, ctx.state, refusal)
     ctx.status = status
     ctx.set(headers)
     if (body === null) ctx.body = null

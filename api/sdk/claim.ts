@@ -3,19 +3,30 @@ import { Refusal } from '../../domain/kernel/refusal.ts'
 import type { PurchaseInput } from '../../domain/purchases/claim.ts'
 import { claimToVerify, type Evidence, verificationTime } from '../../domain/purchases/verification.ts'
 import { timeLimit } from '../../store/time-limit.ts'
-import { evidenceOfApp, recordOfApp } from '../app-purchase.ts'
+import { evidenceOfApp, recordOfApp, told } from '../app-purchase.ts'
+import { recordRefusedClaim } from '../purchase-attempts.ts'
 import { attemptIn, logRefusedPurchase } from '../refused-attempts.ts'
 import { SdkProblem } from './errors.ts'
 import type { SdkCaller } from './operation.ts'
+
+const NO_ANSWER = 'the store gave no answer'
+
+/** Whoever has the app reads this: it tells no more of what the store knows. */
+function fraudWords({ is }: Evidence): string {
+  if (is === 'unconfirmed') return 'no store confirms the purchase'
+  return is === 'other_environment'
+    ? 'the store confirms the purchase for the other environment'
+    : 'the store does not confirm the purchase'
+}
 
 /** The refusals of a claim as SDKs understand them. */
 function inWordsOfSdk(error: unknown, evidence: Evidence): unknown {
   if (!(error instanceof Refusal)) return error
   switch (error.code) {
     case 'purchase_fraud':
-      return new SdkProblem(evidence.is === 'unconfirmed' ? 'notConnected' : 'fraud', error.message)
+      return new SdkProblem(evidence.is === 'unconfirmed' ? 'notConnected' : 'fraud', fraudWords(evidence))
     case 'network_error':
-      return new SdkProblem(evidence.is === 'no_answer' && evidence.isRefused ? 'refusedCredentials' : 'noAnswer', error.message)
+      return new SdkProblem(evidence.is === 'no_answer' && evidence.isRefused ? 'refusedCredentials' : 'noAnswer', NO_ANSWER)
     case 'conflict':
       return new SdkProblem('ofOtherUser', error.message)
     case 'product_not_in_project':
@@ -35,7 +46,7 @@ export async function recordClaim(call: SdkCaller, input: PurchaseInput, evidenc
   try {
     await recordOfApp(call, input, evidence)
   } catch (error) {
-    throw inWordsOfSdk(error, evidence)
+    throw told(inWordsOfSdk(error, evidence), error)
   }
 }
 
@@ -72,7 +83,7 @@ export async function claimEach(call: SdkCaller, inputs: PurchaseInput[]): Promi
       if (!problem) continue
       if (problem.status >= 500) unanswered ??= problem
       // The failure of the request names no purchase: it is about all of them.
-      logRefusal(call, some[i]!, problem)
+      await noteRefusal(call, some[i]!, problem)
     }
   }
   if (unanswered) throw unanswered
@@ -89,7 +100,9 @@ export const refusalOf = (work: Promise<void>): Promise<SdkProblem | undefined> 
   )
 
 /** One of several purchases is refused: the app does not hear which. */
-export function logRefusal({ log, trail, owner, environmentKind }: SdkCaller, input: object, { status, code, message }: SdkProblem): void {
+export async function noteRefusal(call: SdkCaller, input: object, problem: SdkProblem): Promise<void> {
+  const { log, trail, owner, environmentKind } = call
+  const { status, code, message } = problem
   const about = {
     id: trail.requestId,
     operation: trail.operation,
@@ -98,4 +111,5 @@ export function logRefusal({ log, trail, owner, environmentKind }: SdkCaller, in
     ...attemptIn(input),
   }
   logRefusedPurchase(log, about, { status, code, reason: message })
+  await recordRefusedClaim(call, input, problem)
 }

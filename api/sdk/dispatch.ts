@@ -28,13 +28,14 @@ type Input = { path: Record<string, string>; query: Record<string, unknown>; bod
 /** Answers the request of a known caller on a known route: body, shape, user, platform, and then the operation. Returns the JSON of the answer. */
 export async function dispatchSdk(
   { description, operation }: SdkRoute,
-  request: AppRequest,
+  request: AppRequest & { onUser: (id: unknown) => void },
   deps: SdkDeps,
   check: AnswerCheck,
 ): Promise<{ status: number; body: string }> {
   const body = description.body ? (withoutNulls(await readBody(request.request, description.body.limit)) ?? {}) : undefined
   request.onBody(body)
   const input = { path: request.parameters, query: {}, body }
+  if (body !== undefined) request.onUser(operation.userOf(input as never))
   validate(description, input)
   const answer = await execute(operation, request, input, deps)
   check(description, description.status, answer)

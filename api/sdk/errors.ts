@@ -23,16 +23,18 @@ export const SDK_CATALOGUE = {
 
 export type SdkFault = keyof typeof SDK_CATALOGUE
 
-type Options = { status?: number; headers?: Record<string, string> }
+type Options = { status?: number; headers?: Record<string, string>; cause?: unknown }
 
 /** An answer to a mobile SDK that is an error. */
 export class SdkProblem extends Error {
   readonly code: number
   readonly status: number
   readonly headers: Record<string, string>
+  /** The refused claim has left an attempt. */
+  isRecorded = false
 
-  constructor(fault: SdkFault, message: string, { status, headers = {} }: Options = {}) {
-    super(message)
+  constructor(fault: SdkFault, message: string, { status, headers = {}, cause }: Options = {}) {
+    super(message, { cause })
     const [code, usualStatus] = SDK_CATALOGUE[fault]
     this.code = code
     this.status = status ?? usualStatus

@@ -33,8 +33,10 @@ export const sdkCreatePurchase = inApp('sdkCreatePurchase', async call => {
   const { body, user } = call
   const input = claimedPurchase(body.purchase, user.now, await screensOf(call, [body.purchase]))
   if (input) await claim(call, input, body.purchase.product_id)
-  else if ((await claimReceipt(call, body.receipt, { isAwaited: true })) === 0)
-    throw new SdkProblem('wrongPurchase', 'purchase.transaction_id is required, and the receipt tells none')
+  else {
+    const { lineages, problem: cause } = await claimReceipt(call, body.receipt, { isAwaited: true })
+    if (lineages === 0) throw new SdkProblem('wrongPurchase', 'purchase.transaction_id is required, and the receipt tells none', { cause })
+  }
   return launched(call)
 })
 

@@ -1,9 +1,11 @@
+import { refusalOfEvidence } from '../../domain/purchases/attempts/reason.ts'
 import { confirmedPeriod } from '../../domain/purchases/confirmed-claim.ts'
 import type { PeriodStatement, StoreReport } from '../../domain/purchases/store-facts/statement.ts'
 import { transactionOfReceipt } from '../../domain/purchases/stores/app-receipt.ts'
 import type { Confirmation, Evidence } from '../../domain/purchases/verification.ts'
 import { evidenceOfApp } from '../app-purchase.ts'
-import { logRefusal, recordClaim, refusalOf } from './claim.ts'
+import { recordRefusedClaim } from '../purchase-attempts.ts'
+import { noteRefusal, recordClaim, refusalOf } from './claim.ts'
 import { SdkProblem } from './errors.ts'
 import type { CheckedReceipts, SdkCaller } from './operation.ts'
 
@@ -43,33 +45,55 @@ async function claimLineage(call: SdkCaller, evidence: Evidence & Confirmation):
   const data = { transaction_id: evidence.subject, original_transaction_id: evidence.lineage, product_id: product }
   const input = { purchased_at: begins, app_store_data: data }
   const problem = await refusalOf(recordClaim(call, input, evidence))
-  if (problem) logRefusal(call, input, problem)
+  if (problem) await noteRefusal(call, input, problem)
   return problem
 }
 
+/** What a receipt names is fetched from the store only: nobody's word stands for it. */
+type Unsupported = Exclude<Evidence, Confirmation>
+
+/** A receipt that nothing supports is ignored. Where somebody waits for its purchases, it leaves an attempt. The problem is never answered itself. */
+async function recordUnsupported(call: SdkCaller, transaction: string, evidence: Unsupported): Promise<SdkProblem> {
+  const cause = refusalOfEvidence(evidence.is === 'accepted' ? { is: 'unconfirmed' } : evidence)
+  const problem = new SdkProblem('wrongPurchase', cause.message, { cause })
+  await recordRefusedClaim(call, { app_store_data: { transaction_id: transaction } }, problem)
+  return problem
+}
+
+export type ClaimedReceipt = { lineages: number; problem?: SdkProblem | undefined }
+
 /**
- * Claims for the user what Apple knows of the customer of a receipt; gives how many lineages the user has of it. What belongs to another user is left
- * out. A receipt that cannot be read, and one of a project that has not connected Apple, are ignored. Throws 502 when Apple gives no answer to
+ * Claims for the user what Apple knows of the customer of a receipt; gives how many lineages the user has of it, and why one was refused. What belongs
+ * to another user is left out. A receipt that cannot be read, and one of a project that has not connected Apple, are ignored. Throws 502 when Apple gives no answer to
  * somebody who waits for it.
  */
-export async function claimReceipt(call: SdkCaller, receipt: unknown, { isAwaited = isRestore(call.trigger) } = {}): Promise<number> {
-  if (typeof receipt !== 'string' || receipt === '') return 0
+export async function claimReceipt(
+  call: SdkCaller,
+  receipt: unknown,
+  { isAwaited = isRestore(call.trigger) } = {},
+): Promise<ClaimedReceipt> {
+  if (typeof receipt !== 'string' || receipt === '') return { lineages: 0 }
   const transaction = transactionOfReceipt(receipt)
   const key = `${call.user.environment}:${call.user.no}:${transaction}`
   const isFresh = (call.checkedReceipts.get(key) ?? 0) > performance.now()
   if (transaction === undefined && !isFresh) call.log.warn({ id: call.trail.requestId }, 'a receipt cannot be read')
   if (typeof transaction !== 'string' || (isFresh && !isAwaited)) {
     if (!isFresh) remember(call.checkedReceipts, key, CHECKED_MS.answered)
-    return 0
+    return { lineages: 0 }
   }
   const evidence = await evidenceOfApp(call, { platform: 'app_store', customerTransaction: transaction })
   remember(call.checkedReceipts, key, evidence.is === 'no_answer' ? CHECKED_MS.unanswered : CHECKED_MS.answered)
-  if (evidence.is === 'no_answer' && isAwaited) throw new SdkProblem('noAnswer', 'the store gave no answer')
-  if (evidence.is !== 'confirmed' && evidence.is !== 'other_environment') return 0
-  let claimed = 0
+  if (evidence.is !== 'confirmed' && evidence.is !== 'other_environment') {
+    const problem = isAwaited ? await recordUnsupported(call, transaction, evidence) : undefined
+    if (problem && evidence.is === 'no_answer') throw new SdkProblem('noAnswer', 'the store gave no answer', { cause: problem })
+    return { lineages: 0, problem }
+  }
+  const claimed: ClaimedReceipt = { lineages: 0 }
   for (const report of mattering(evidence.reports)) {
     const last = lastOf(evidence, report)
-    if (last && (await claimLineage(call, last)) === undefined) claimed++
+    const problem = last && (await claimLineage(call, last))
+    if (problem) claimed.problem = problem
+    else if (last) claimed.lineages++
   }
   return claimed
 }

@@ -5,7 +5,7 @@ import { type AppGate, acceptApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
-import { noteAttempt, noteEnvironment } from '../refused-attempts.ts'
+import { noteAttempt, noteClaimant, noteEnvironment } from '../refused-attempts.ts'
 import { router } from '../router.ts'
 import { dispatchSdk, type SdkRoute } from './dispatch.ts'
 import { isSdkPath, SdkProblem, sdkErrorBody, sdkProblemOf } from './errors.ts'
@@ -37,7 +37,7 @@ export function serveSdk(deps: ServeDeps, gate: AppGate): Layer {
     const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner }
     const { status, body } = await dispatchSdk(
       route,
-      { ...incoming, onBody: noteAttempt(ctx), onEnvironment: noteEnvironment(ctx) },
+      { ...incoming, onBody: noteAttempt(ctx), onEnvironment: noteEnvironment(ctx), onUser: noteClaimant(ctx) },
       withMemory,
       deps.checkAnswer,
     )
@@ -46,7 +46,7 @@ export function serveSdk(deps: ServeDeps, gate: AppGate): Layer {
   }
   return async (ctx, next) => {
     if (!isSdkPath(ctx.path)) return next()
-    await answerApp(ctx, deps.log, protocol, () => find(ctx, () => answer(ctx, next)))
+    await answerApp(ctx, deps, protocol, () => find(ctx, () => answer(ctx, next)))
   }
 }
 

@@ -3,7 +3,7 @@ import { Refusal } from '../../domain/kernel/refusal.ts'
 import type { PurchaseInput } from '../../domain/purchases/claim.ts'
 import { claimToVerify } from '../../domain/purchases/verification.ts'
 import type { V3Input } from '../../schemas/v3/operation-types.ts'
-import { evidenceOfApp, purchasedAt, recordOfApp } from '../app-purchase.ts'
+import { evidenceOfApp, purchasedAt, recordOfApp, told } from '../app-purchase.ts'
 import { invalidV3, V3Problem } from './errors.ts'
 import { onUserInTurns } from './operation.ts'
 
@@ -64,7 +64,7 @@ export const v3CreatePurchase = onUserInTurns('v3CreatePurchase', check, async c
     await recordOfApp(call, input, evidence)
   } catch (error) {
     const name = STORES.find(one => input[one] !== undefined)
-    throw inWordsOfV3(error, `${name}.product_id`)
+    throw told(inWordsOfV3(error, `${name}.product_id`), error)
   }
   return { user_id: user.id, currency, price, purchased: Math.floor((body.purchased ?? 0) / 1000) * 1000, ...store }
 })

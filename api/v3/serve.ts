@@ -61,7 +61,7 @@ export function serveV3(deps: V3Deps, gate: AppGate): Layer {
       ctx.status = 204
       return
     }
-    await answerApp(ctx, deps.log, protocol, () => find(ctx, () => answer(ctx, next)))
+    await answerApp(ctx, deps, protocol, () => find(ctx, () => answer(ctx, next)))
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Config } from '../../app/config.ts'
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
+import { recentRefusals } from '../../domain/purchases/attempts/recent.ts'
 import {
   failingQueues,
   inboxCounts,
@@ -73,6 +74,7 @@ export async function readStatus(open: OpenProject, config: Config) {
     stores,
     addresses: [...new Set(stores.map(({ store }) => store))].map(store => ({ store, address: pushAddress(config, store, project) })),
     alerts: (await raisedAlerts(pool, project, SHOWN_ROWS)).map(one => ({ ...one, hint: alertHint(one.alert) })),
+    refusals: await recentRefusals(pool, project),
     acknowledgements: await openAcknowledgements(pool, project),
     failing: await failingQueues(pool, project, SHOWN_ROWS),
     setAside: await setAsideNotifications(pool, project, SHOWN_ROWS),

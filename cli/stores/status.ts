@@ -53,6 +53,21 @@ function printAlerts({ alerts }: ProjectStatus, out: Out): void {
   printList('Alerts', alerts, [...textTable(headers, rows, ['lineage']), ...hints], out)
 }
 
+function printRefusals({ refusals }: ProjectStatus, out: Out): void {
+  if (refusals.length === 0) return
+  const rows = refusals.map(({ platform, environment, reason, count, users, lastAt }) => [
+    platform ?? '-',
+    environment,
+    reason,
+    String(count),
+    String(users),
+    lastAt,
+  ])
+  out('')
+  out('Refused purchases of the last 24 hours')
+  for (const line of textTable(['store', 'environment', 'reason', 'claims', 'users', 'last'], rows, ['claims', 'users'])) out(`  ${line}`)
+}
+
 function printFailing({ failing }: ProjectStatus, out: Out): void {
   const rows = failing.map(({ lineage, name, platform, environment, attempts, since, reason }) => [
     lineage === null ? '-' : String(lineage),
@@ -75,6 +90,7 @@ function printStatus(status: ProjectStatus, out: Out): void {
   const entered = addresses.map(({ store, address }) => `${store.padEnd(6)}  ${address}`)
   printList('Addresses to enter at the stores', addresses, entered, out)
   printAlerts(status, out)
+  printRefusals(status, out)
   const waiting = acknowledgements.map(
     ({ environment, count, oldestAt }) => `${count} purchases of ${STORE_NAME.google}, ${environment}, the oldest of ${oldestAt}`,
   )
@@ -93,7 +109,7 @@ export const storesStatus = action({
     ...JSON_OPTION,
   },
   details: `Each store: connected or what is missing, the address to enter, last push and sweep, what is pending, set aside or not acknowledged, alerts
-and what to do about them.`,
+and what to do about them, and the refused purchases of the last 24 hours by reason.`,
   examples: ['stores status 1', 'stores status 1 --lineage 2000000123456789', 'stores status 1 --json'],
   async run({ args: [given], values: { lineage, sandbox, json } }, { env, out }) {
     const project = projectId(given)

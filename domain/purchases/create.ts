@@ -2,9 +2,9 @@ import type { Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import { updateTraitsByPurchase } from '../events/write-users.ts'
 import type { Environment } from '../kernel/environment.ts'
-import { alreadyExists, conflict, Refusal } from '../kernel/refusal.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
 import { requestAcknowledgements } from './acknowledgement.ts'
+import { acceptedConfirmation, ClaimRefusal, withStoreWord } from './attempts/reason.ts'
 import type { PurchaseInput } from './claim.ts'
 import { claimedGroup, confirmedPeriod, findStated, statementsOfClaim, withSigned } from './confirmed-claim.ts'
 import { claimLineage, hasShare, type Ownership, resolveOwner } from './lineage.ts'
@@ -16,11 +16,15 @@ import { refold } from './refold.ts'
 import { followLineage } from './store-inbox/follow.ts'
 import { type PurchaseRow, TARGET_PLATFORM } from './subscriptions/purchase.ts'
 import { type Claim, validatePurchase } from './validate.ts'
-import { acceptedConfirmation, type Confirmation, type Evidence } from './verification.ts'
+import type { Confirmation, Evidence } from './verification.ts'
 import { writeReports } from './write-reports.ts'
 
 /** A concurrent request has recorded the transaction in a lineage of another name. The repeated request finds it there. */
 export const isTransactionConflict = (error: unknown): boolean => isUniqueViolation(error, 'purchases_by_transaction')
+
+/** The answer of the store is about the lineage, and has nothing of the claimed transaction. */
+const notStated = () =>
+  new ClaimRefusal('purchase_fraud', 'claim_differs', 'the store does not confirm the purchase: its answer does not have the transaction')
 
 /** The lineage of a claim, locked: what the store reports of it and of others, and the recorded purchase of the claimed transaction. */
 type Located = { group: LockedReports; others: LockedReports[]; known: Omit<RecordedTransaction, 'lineage'> | undefined }
@@ -29,7 +33,7 @@ async function locateConfirmed(tx: Tx, environment: Environment, claim: Claim, c
   const period = confirmedPeriod(confirmation)
   const groups = await lockReports(tx, environment, confirmation.reports)
   const group = claimedGroup(groups, confirmation)
-  if (!group || !period) throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
+  if (!group || !period) throw notStated()
   const ids = { transaction: period.ids.transaction ?? claim.transaction, order: period.ids.order ?? claim.order }
   const stated = { ...claim, ...ids, product: period.product ?? claim.product, purchasedAt: period.begins ?? claim.purchasedAt }
   const known =
@@ -84,11 +88,17 @@ export async function createPurchase(
   const isSigned = input.app_store_data?.signed_transaction !== undefined
   const complete = isSigned && evidence.is === 'confirmed' ? withSigned(input, evidence) : input
   const word = takesUnlinked && evidence.is === 'confirmed' ? confirmedPeriod(evidence) : undefined
-  const claim = await validatePurchase(tx, environment, complete, { unlinked: word, takesUnpriced })
+  const claim = await validatePurchase(tx, environment, complete, { unlinked: word, takesUnpriced }).catch(error => {
+    throw withStoreWord(error, evidence)
+  })
   await requireUser(tx, environment, user)
   if (claim === null) {
     acceptedConfirmation(evidence)
-    throw new Refusal('purchase_fraud', 'the signed transaction is not confirmed by a known certificate of the store')
+    throw new ClaimRefusal(
+      'purchase_fraud',
+      'claim_differs',
+      'the store does not confirm the purchase: what is signed names no transaction or product',
+    )
   }
   const located = await (evidence.is === 'confirmed'
     ? locateConfirmed(tx, environment, claim, evidence)
@@ -96,8 +106,9 @@ export async function createPurchase(
   const { group, others, known } = located
   const { lineage } = group
   if (known && (known.user_id === user || (await hasShare(tx, environment, lineage.id, user))))
-    throw alreadyExists('the transaction is recorded already')
-  if (group.isConflict && known && known.user_id !== ownerOf(group)) throw conflict('the transaction belongs to another user')
+    throw new ClaimRefusal('already_exists', 'already_recorded', 'the transaction is recorded already')
+  if (group.isConflict && known && known.user_id !== ownerOf(group))
+    throw new ClaimRefusal('conflict', 'belongs_to_other_user', 'the transaction belongs to another user')
   const transferred = [lineage, ...group.younger].some(one => one.transferred)
   const ownership = await resolveOwner(tx, environment, { user_id: ownerOf(group), transferred }, user)
   const { owner, former, by } = ownership
@@ -110,7 +121,7 @@ export async function createPurchase(
   await lockUsers(tx, environment, [user, ...owners], posted)
   const before = former !== null && known ? await getPurchase(tx, environment, former, known.id) : null
   const id = await write(tx, environment, claim, located, ownership, confirmation)
-  if (id === undefined) throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
+  if (id === undefined) throw notStated()
   await claimLineage(tx, environment, lineage, user, by)
   if (confirmation?.isConnected) {
     await followLineage(tx, environment, lineage.id)

@@ -1,8 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import { lockInOrder } from '../../store/lock-in-order.ts'
 import type { Environment } from '../kernel/environment.ts'
-import { conflict } from '../kernel/refusal.ts'
 import type { TransferPolicy } from '../projects/policies.ts'
+import { ClaimRefusal } from './attempts/reason.ts'
 import type { Store } from './subscriptions/purchase.ts'
 
 /** `transferred`: a claim moved it from one owner to another in the last 24 hours. */
@@ -52,6 +52,8 @@ export type Ownership = { owner: string; former: string | null; by: 'owning' | '
  */
 export type Bought = { owner: string; account: string; by: 'transfer' | 'share' | 'keep' }
 
+const ofOtherUser = (message: string) => new ClaimRefusal('conflict', 'belongs_to_other_user', message)
+
 /** Applies the project's transfer policy to the claim of `user`. Throws `conflict` when another user owns the lineage and the policy is `keep`. */
 export async function resolveOwner(
   tx: Tx,
@@ -64,12 +66,12 @@ export async function resolveOwner(
   const policy = await transferPolicy(tx, environment)
   switch (policy) {
     case 'keep':
-      throw conflict('the transaction belongs to another user')
+      throw ofOtherUser('the transaction belongs to another user')
     case 'share':
       return { owner, former: null, by: 'share' }
     case 'transfer':
       // Two devices of one store account would move the lineage back and forth.
-      if (transferred) throw conflict('the transaction was transferred to another user in the last 24 hours')
+      if (transferred) throw ofOtherUser('the transaction was transferred to another user in the last 24 hours')
       return { owner: user, former: owner, by: 'transfer' }
     default:
       return policy satisfies never

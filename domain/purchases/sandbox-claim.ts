@@ -1,5 +1,36 @@
+import { timeLimit } from '../../store/time-limit.ts'
+import type { EnvironmentKind } from '../kernel/environment.ts'
 import type { StoreConfig } from './stores/config.ts'
 import { type AnyClaim, type Claimant, type Evidence, gatherEvidence, type VerificationDeps, verificationTime } from './verification.ts'
+
+type Gathering = Parameters<typeof gatherEvidence>
+const OTHER: Record<EnvironmentKind, EnvironmentKind> = { production: 'sandbox', sandbox: 'production' }
+
+/** A purchase that is refused anyway waits no longer for its reason. */
+const REASON_MS = 3_000
+
+/**
+ * As `gatherEvidence`. What the store does not know is looked up in its other environment, where it keeps the two apart: the claim is refused all the
+ * same, and its reason says so. Google Play states the environment itself.
+ */
+export async function gatherEvidenceWithReason(
+  deps: VerificationDeps,
+  claimant: Claimant,
+  claim: AnyClaim,
+  config: StoreConfig | null,
+  signal = verificationTime(),
+): Promise<Evidence> {
+  const evidence = await gatherEvidence(deps, claimant, claim, config, signal)
+  const isUnknown = evidence.is === 'unknown' && (evidence.why ?? 'store_says_no') === 'store_says_no'
+  if (!isUnknown || claim.platform === 'play_store' || !('lineage' in claim)) return evidence
+  const isKnown = await isKnownElsewhere(deps, claimant, claim, config, AbortSignal.any([signal, timeLimit(REASON_MS).signal]))
+  return isKnown ? { ...evidence, why: 'other_environment' } : evidence
+}
+
+async function isKnownElsewhere(...[deps, claimant, claim, config, signal]: Required<Gathering>): Promise<boolean> {
+  const there = { ...claimant, environment: OTHER[claimant.environment] }
+  return (await gatherEvidence(deps, there, claim, config, signal)).is === 'confirmed'
+}
 
 /**
  * As `gatherEvidence`. A purchase that Apple does not know in production is fetched from Apple's sandbox next: `other_environment` if the
@@ -12,8 +43,10 @@ export async function gatherEvidenceOfBoth(
   config: StoreConfig | null,
   signal = verificationTime(),
 ): Promise<Evidence> {
+  if (claimant.environment === 'sandbox' || claim.platform !== 'app_store')
+    return gatherEvidenceWithReason(deps, claimant, claim, config, signal)
   const evidence = await gatherEvidence(deps, claimant, claim, config, signal)
-  if (evidence.is !== 'unknown' || claimant.environment === 'sandbox' || claim.platform !== 'app_store') return evidence
+  if (evidence.is !== 'unknown') return evidence
   const there = await gatherEvidence(deps, { ...claimant, environment: 'sandbox' }, claim, config, signal)
   if (there.is === 'confirmed') return { ...there, is: 'other_environment' }
   return there.is === 'no_answer' ? there : evidence

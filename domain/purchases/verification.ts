@@ -1,7 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import { timeLimit } from '../../store/time-limit.ts'
 import type { EnvironmentKind } from '../kernel/environment.ts'
-import { Refusal } from '../kernel/refusal.ts'
 import type { KeyOwner } from '../projects/keys.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
@@ -26,8 +25,28 @@ export type AnyClaim = StoreClaim | SignedClaim | CustomerClaim
  */
 export type Confirmation = { environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
 
-/** The result of a fetch from a store. `isRefused`: it does not accept the credentials of the project. */
-export type VerificationResult = ({ is: 'confirmed' } & Confirmation) | { is: 'unknown' } | { is: 'no_answer'; isRefused?: true }
+/** What a store answered, in short: a code such as `http_404_4040010`, and its message without what would let a reader claim something. */
+export type StoreWord = { code: string; message?: string | undefined }
+
+/** Why a store does not confirm a purchase. */
+export type NotKnown =
+  | 'store_says_no'
+  | 'not_paid'
+  | 'claim_differs'
+  | 'other_app'
+  | 'other_environment'
+  | 'signature_invalid'
+  | 'not_credible'
+  | 'malformed'
+
+/**
+ * The result of a fetch from a store. unknown: it does not confirm the purchase; without `why` it does not know it. `isRefused`: it does not accept the
+ * credentials of the project.
+ */
+export type VerificationResult =
+  | ({ is: 'confirmed' } & Confirmation)
+  | { is: 'unknown'; why?: NotKnown; word?: StoreWord | undefined }
+  | { is: 'no_answer'; isRefused?: true; word?: StoreWord | undefined }
 
 /** `config` null: nothing is stored for the store. */
 type Inquiry = {
@@ -96,28 +115,9 @@ export async function gatherEvidence(
   const isSigned = 'signedTransaction' in claim
   if (!isSigned && !canFetch) return { is: isWordEnough(unverifiedPurchases, claimant) ? 'accepted' : 'unconfirmed' }
   const verify = verifiers[claim.platform]
-  const result = await verify({ project, claim, environment, config, secret: value, signal }).catch(() => null)
-  if (result === null) return { is: 'no_answer' }
+  const result = await verify({ project, claim, environment, config, secret: value, signal }).catch(
+    (): VerificationResult => ({ is: 'no_answer', word: { code: signal.aborted ? 'timeout' : 'failed' } }),
+  )
   if (result.is !== 'confirmed') return result
   return result.environment === environment ? { ...result, isConnected: canFetch } : { ...result, is: 'other_environment' }
-}
-
-/** The answer of the store; null when the claim needs no confirmation. Throws `purchase_fraud` or `network_error`. */
-export function acceptedConfirmation(evidence: Evidence): Extract<Evidence, { is: 'confirmed' }> | null {
-  switch (evidence.is) {
-    case 'confirmed':
-      return evidence
-    case 'accepted':
-      return null
-    case 'unknown':
-      throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
-    case 'other_environment':
-      throw new Refusal('purchase_fraud', 'the store confirms the purchase for the other environment')
-    case 'unconfirmed':
-      throw new Refusal('purchase_fraud', 'no store confirms the purchase')
-    case 'no_answer':
-      throw new Refusal('network_error', 'the store gave no answer')
-    default:
-      return evidence satisfies never
-  }
 }

@@ -447,6 +447,38 @@ export interface paths {
         patch: operations["v4UpdateUserPurchase"];
         trace?: never;
     };
+    "/v4/users/{user_id}/purchase-attempts": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List refused purchases of a user
+         * @description Claims of purchases for the user that were refused, newest first, whether an app (v3, the mobile SDKs) or a server (v4) made them, with the reason and what the store answered. A claim that is repeated on the same day (UTC) counts in `times` of the first one. They are kept for 90 days, the newest 200 of a user.
+         */
+        get: operations["v4ListUserPurchaseAttempts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/offerings": {
         parameters: {
             query?: never;
@@ -7734,6 +7766,82 @@ export interface components {
             has_sandbox_api_key: boolean;
             has_sandbox_webhook_secret: boolean;
         };
+        /**
+         * @description `store_says_no`: the store does not know the transaction, or has forgotten it. `not_paid`: it is pending or incomplete. `claim_differs`: the store knows it with another product, plan, order or kind. `other_app`, `other_environment`: it is of another app, or of the sandbox where production was asked (and the reverse). `signature_invalid`: a signed transaction that no known certificate confirms. `not_credible`: the store states what cannot be right. `not_connected`: the project has not connected the store. `credentials_refused`: the store does not accept the credentials of the project. `store_unreachable`: the store gave no answer in time. `product_not_linked`: no product links the store's product. `belongs_to_other_user`: another user has it, and the transfer policy leaves it there. `already_recorded`: the user has it. `malformed`: the request is wrong. `service_failed`: a failure of the service, whose log has it.
+         * @enum {string}
+         */
+        PurchaseAttemptReason: "store_says_no" | "not_paid" | "claim_differs" | "other_app" | "other_environment" | "signature_invalid" | "not_credible" | "not_connected" | "credentials_refused" | "store_unreachable" | "product_not_linked" | "belongs_to_other_user" | "already_recorded" | "malformed" | "service_failed";
+        /**
+         * @example {
+         *       "object": "purchase_attempt",
+         *       "id": "311",
+         *       "url": "/v4/users/QON_0e2a1b4c8d7f4a6e9b3c5d1f2a7e8b90/purchase-attempts/311",
+         *       "user_id": "QON_0e2a1b4c8d7f4a6e9b3c5d1f2a7e8b90",
+         *       "source": "v3",
+         *       "platform": "app_store",
+         *       "product_id": "com.example.monthly",
+         *       "transaction_id": "2000000123456789",
+         *       "token_digest": null,
+         *       "reason": "store_says_no",
+         *       "store_answer": {
+         *         "code": "http_404_4040010",
+         *         "message": "Transaction id not found."
+         *       },
+         *       "times": 3,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "last_at": "2026-03-01T09:04:10Z"
+         *     }
+         */
+        PurchaseAttempt: {
+            /** @enum {string} */
+            object: "purchase_attempt";
+            /** @description Decimal digits, growing. */
+            id: string;
+            /** @description A name only. */
+            url: string;
+            /** @description For whom the purchase was claimed. */
+            user_id: string;
+            /**
+             * @description The API that it was claimed by; `sdk` is that of the mobile SDKs.
+             * @enum {string}
+             */
+            source: "v3" | "v4" | "sdk";
+            /**
+             * @description Null when the request names no store.
+             * @enum {string|null}
+             */
+            platform: "app_store" | "play_store" | "stripe" | "paddle" | null;
+            /** @description The store's product id, as the claim gives it. */
+            product_id: string | null;
+            /** @description As the claim gives it: the transaction at the App Store and Paddle, the order at Google Play, the subscription at Stripe. */
+            transaction_id: string | null;
+            /** @description The first 16 digits of the SHA-256 of the purchase token or the signed transaction, which are not kept. */
+            token_digest: string | null;
+            reason: components["schemas"]["PurchaseAttemptReason"];
+            /** @description What the store answered, of the last repetition; null when it was not asked or confirms the purchase. */
+            store_answer: {
+                /** @description `http_` with the status and the store's own code, such as `http_404_4040010`; or why there was no answer, such as `timeout`. */
+                code: string;
+                /** @description The message of the store, at most 200 characters. */
+                message: string | null;
+            } | null;
+            /** @description How often the claim was made on that day. */
+            times: number;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description The last repetition.
+             */
+            last_at: string;
+        };
+        PurchaseAttemptList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["PurchaseAttempt"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
         /** @enum {string} */
         Store: "app_store" | "play_store" | "stripe" | "paddle";
         StoreId: string;
@@ -11307,6 +11415,69 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListUserPurchaseAttempts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only claims that were refused for this reason; repeat it for several.
+                 * @example [
+                 *       "store_says_no"
+                 *     ]
+                 */
+                "filter[reason][]"?: components["schemas"]["PurchaseAttemptReason"][];
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of refused claims. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PurchaseAttemptList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -91,6 +91,7 @@ export interface QueryDefaults {
   v4ListEntitlements: 'limit'
   v4ListProducts: 'limit'
   v4ListUserPurchases: 'limit'
+  v4ListUserPurchaseAttempts: 'limit'
   v4ListOfferings: 'limit'
   v4ListCustomers: 'limit' | 'sort_by' | 'sort_order'
   v4ListRemoteConfigurations: 'limit'
@@ -668,6 +669,33 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: v.v4UpdateUserPurchaseBody,
       answer: { 200: v.answerPurchase, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListUserPurchaseAttempts',
+    method: 'GET',
+    path: '/v4/users/{user_id}/purchase-attempts',
+    tag: 'Purchases',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'purchases:read',
+    secrets: [],
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'filter[reason][]', type: 'string', array: true },
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: v.v4GetUserPath,
+      query: v.v4ListUserPurchaseAttemptsQuery,
+      body: null,
+      answer: { 200: v.answerPurchaseAttemptList, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

@@ -35,6 +35,8 @@ export const answerPurchase: ValidateFunction
 export const v4CreatePurchaseBody: ValidateFunction
 export const v4GetUserPurchasePath: ValidateFunction
 export const v4UpdateUserPurchaseBody: ValidateFunction
+export const answerPurchaseAttemptList: ValidateFunction
+export const v4ListUserPurchaseAttemptsQuery: ValidateFunction
 export const answerOfferingList: ValidateFunction
 export const v4ListOfferingsQuery: ValidateFunction
 export const answerOffering: ValidateFunction

@@ -125,3 +125,34 @@ test('what could not be read yet is shown by the name of its queue', async () =>
   expect(out).toContain('Nothing is recorded of token-9 yet but its notifications:')
   expect(out).toMatch(new RegExp(`${id} .* pending`))
 })
+
+test('refused purchases of the last 24 hours, by store, environment and reason', async () => {
+  const { at } = commands
+  expect((await status()).out).not.toContain('Refused purchases')
+  await at.connectApple()
+  const users = [await userOf(at.api, at.project.secret), await userOf(at.api, at.project.secret)]
+  await at.good('POST', '/v4/products', { id: 'plan', type: 'subscription', duration: 'P1M', apple_product_id: MONTHLY })
+  const claim = async (user: string, body: object) =>
+    expect((await at.api.call('POST', `/v4/users/${user}/purchases`, { key: at.project.secret, body })).status).toBeGreaterThanOrEqual(400)
+  const unknown = { app_store_data: { transaction_id: '2000000123456789', product_id: MONTHLY }, currency: 'EUR', price: '1' }
+  for (const user of [...users, users[0]!]) await claim(user, { ...unknown, purchased_at: new Date().toISOString() })
+  await claim(users[0]!, { price: 'much' })
+  const time = expect.stringMatching(/^\d{4}-/)
+  const { out } = await status()
+  const lines = out.slice(out.indexOf('Refused purchases of the last 24 hours')).split('\n').slice(1, 4)
+  expect(lines.map(line => line.trim().split(/ {2,}/))).toEqual([
+    ['store', 'environment', 'reason', 'claims', 'users', 'last'],
+    ['apple', 'production', 'store_says_no', '3', '2', time],
+    ['-', 'production', 'malformed', '1', '1', time],
+  ])
+  const age = (days: number, condition: string) =>
+    at.api.pool.query(
+      `update purchase_attempts set created_at = created_at - make_interval(hours => $2), last_at = last_at - make_interval(hours => $2)
+       where environment = $1 and ${condition}`,
+      [at.project.production, days * 24 + 1],
+    )
+  await age(1, `reason = 'malformed'`)
+  expect(JSON.parse((await status('--json')).out).refusals).toEqual([
+    { platform: 'apple', environment: 'production', reason: 'store_says_no', count: 3, users: 2, last_at: time },
+  ])
+})

@@ -27,6 +27,8 @@ const statements = (grown: number) => [
    select environment, user_id, platform, lineage, array[now() - interval '9 days'], array['active'], true, true from lineages where environment = $1`,
   `insert into due (kind, id, environment, due_at)
    select 'subscription', id, environment, now() + interval '900 days' from subscriptions where environment = $1`,
+  `insert into purchase_attempts (environment, user_id, source, platform, transaction, reason, created_at, last_at, claim_hash)
+   select $1, 'user_' || n, 'v3', 'app_store', 'transaction_' || n, 'store_says_no', ${AGO}, ${AGO}, n::text::bytea from ${series(grown)}`,
   `insert into audit_log (project, environment, id, created_at, actor_kind, operation, resource, resource_id, user_id)
    select e.project, e.id, 'aud_' || n, ${AGO}, 'key', 'v4UpdateUser', 'user', 'user_' || n, 'user_' || n
    from environments e, ${series(grown)} where e.id = $1`,

@@ -98,6 +98,13 @@ async function history(environment: number): Promise<void> {
     `insert into erased_facts (environment, erased_at, facts) select $1, environment_now($1) - make_interval(days => n), 1 from generate_series(90, 92) n`,
     [environment],
   )
+  await pool.query(
+    `with buyer as (insert into users (environment, id, created_at, last_seen_at) values ($1, 'QON_buyer', now(), now()) returning environment, id)
+     insert into purchase_attempts (environment, user_id, source, reason, created_at, last_at, claim_hash)
+     select environment, id, 'v3', 'malformed', t, t, '' from buyer, generate_series(88, 93) n,
+       lateral (select $2::timestamptz - make_interval(days => n, mins => 1) as t) a`,
+    [environment, ago(0)],
+  )
   await pool.query(`insert into fact_words (environment, word, seq) values ($1, 'unused', 1)`, [environment])
 }
 
@@ -114,6 +121,7 @@ test('expired rows are deleted by the clock of their environment, in batches, an
     words: 1,
     tombstones: 3,
     causes: 2,
+    purchaseAttempts: 4,
     factGenerations: 0,
     alerts: 0,
     auditEntries: 0,

@@ -12,6 +12,8 @@ function isCredible(report: StoreReport): boolean {
   }
 }
 
+const NOT_CREDIBLE: ClaimAnswer = { is: 'unknown', why: 'not_credible' }
+
 /** Fetches a claimed purchase. What is not credible is not confirmed; it does not keep the customer's other lineages. */
 export async function confirmCredible(
   client: Pick<StoreClient, 'confirm'>,
@@ -23,9 +25,9 @@ export async function confirmCredible(
     if (answer.is !== 'reports') return answer
     const reports = answer.reports.filter(isCredible)
     const isClaimed = reports.some(({ lineage, aliases }) => lineage === answer.lineage || aliases.includes(answer.lineage))
-    return isClaimed || reports.length === answer.reports.length ? { ...answer, reports } : { is: 'unknown' }
+    return isClaimed || reports.length === answer.reports.length ? { ...answer, reports } : NOT_CREDIBLE
   } catch (error) {
-    if (error instanceof NotCredible) return { is: 'unknown' }
+    if (error instanceof NotCredible) return NOT_CREDIBLE
     throw error
   }
 }

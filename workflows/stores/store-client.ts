@@ -3,7 +3,7 @@ import type { StoreClaim } from '../../domain/purchases/claim.ts'
 import type { StoreReport } from '../../domain/purchases/store-facts/statement.ts'
 import type { Promised } from '../../domain/purchases/store-inbox/checks.ts'
 import type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/purchases/store-inbox/notification.ts'
-import type { CustomerClaim, SignedClaim } from '../../domain/purchases/verification.ts'
+import type { CustomerClaim, NotKnown, SignedClaim, StoreWord } from '../../domain/purchases/verification.ts'
 import type { Quota } from './quota.ts'
 
 export type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/purchases/store-inbox/notification.ts'
@@ -29,12 +29,12 @@ export type NotificationRead =
 
 /**
  * The answer of a store about a lineage. unknown: the store does not know it. gone: known once; the store has forgotten it. later: overloaded,
- * slow or failing; `afterMs`: the store's own word, else null. refused: it does not accept the project's credentials.
+ * slow or failing; `afterMs`: the store's own word, else null. refused: it does not accept the project's credentials. `word`: what the store said.
  */
 export type StoreAnswer =
   | { is: 'reports'; environment: EnvironmentKind; reports: StoreReport[] }
-  | { is: 'unknown' }
-  | { is: 'gone' }
+  | { is: 'unknown'; word?: StoreWord }
+  | { is: 'gone'; word?: StoreWord }
   | { is: 'later'; why: string; afterMs: number | null }
   | { is: 'refused'; why: string }
 
@@ -62,9 +62,10 @@ export type FetchContext = {
  */
 export type ClaimToConfirm = (Omit<StoreClaim, 'product'> & { product: string | null }) | SignedClaim | CustomerClaim
 
-/** `lineage` and `subject` name the claimed transaction within the reports. */
+/** `lineage` and `subject` name the claimed transaction within the reports. `why`: the store knows more, but does not confirm the claim. */
 export type ClaimAnswer =
   | NoAnswer
+  | { is: 'unknown'; why: NotKnown; word?: StoreWord }
   | { is: 'reports'; environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
 
 /**

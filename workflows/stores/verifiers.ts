@@ -19,12 +19,13 @@ function verified(answer: ClaimAnswer, question: number): Verified {
       return { is: 'confirmed', environment, reports: inSequence(reports, question), lineage, subject }
     }
     case 'unknown':
+      return answer
     case 'gone':
-      return { is: 'unknown' }
+      return { is: 'unknown', word: answer.word }
     case 'later':
-      return { is: 'no_answer' }
+      return { is: 'no_answer', word: { code: answer.why } }
     case 'refused':
-      return { is: 'no_answer', isRefused: true }
+      return { is: 'no_answer', isRefused: true, word: { code: answer.why } }
     default:
       return answer satisfies never
   }

@@ -1,7 +1,8 @@
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import { getPurchase, listPurchases } from '../../../domain/purchases/read.ts'
+import { gatherEvidenceWithReason } from '../../../domain/purchases/sandbox-claim.ts'
 import { updatePurchase } from '../../../domain/purchases/update.ts'
-import { claimToVerify, configOfStore, gatherEvidence } from '../../../domain/purchases/verification.ts'
+import { claimToVerify, configOfStore } from '../../../domain/purchases/verification.ts'
 import { inTransaction, onPool, preparedTransaction } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
 import { purchase, recordPurchase } from '../../purchase.ts'
@@ -22,7 +23,7 @@ export const v4CreatePurchase = preparedTransaction(
     const claim = claimToVerify(body)
     const config = await inTurn(db => configOfStore(db, project, claim))
     // A named key with `purchases:write` is a server's, as the Secret Key is: its word counts as much.
-    return gatherEvidence(deps, { project, environment: environmentKind, key: 'secret' }, claim, config)
+    return gatherEvidenceWithReason(deps, { project, environment: environmentKind, key: 'secret' }, claim, config)
   },
   async ({ path, body, trail, tx, prepared }) => ({
     body: await recordPurchase(tx, trail, { user: path.user_id, input: body, evidence: prepared }),

@@ -11,6 +11,7 @@ import { dropDeletedIntegrations, dropOldDeliveries } from '../../integrations/d
 import { dropOldAudit } from '../../kernel/audit/retention.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { dropOldAnswers } from '../../kernel/idempotent-answers.ts'
+import { dropOldAttempts } from '../../purchases/attempts/attempt.ts'
 import { dropOldNotifications } from '../../purchases/store-inbox/pending.ts'
 import { dropDeletedReports, dropOldReportRuns } from '../../reporting/reports/retention.ts'
 import { dropOldAlerts } from '../alerts/alert.ts'
@@ -38,6 +39,7 @@ const RETENTION: readonly Retention[] = [
   { kind: 'reportRuns', drop: dropOldReportRuns },
   { kind: 'reports', drop: dropDeletedReports },
   { kind: 'pendingScreens', drop: dropExpiredScreens },
+  { kind: 'purchaseAttempts', drop: dropOldAttempts },
   { kind: 'ledgerCounts', drop: compactLedger },
   // Before the tombstones by which unused words are noticed are deleted.
   { kind: 'words', isRealTime: true, drop: removeUnusedVocabulary },

@@ -92,7 +92,7 @@ export const REMOVALS: readonly Removal[] = [
   exportRecords,
   ...['ledger_history', 'ledger_compacted'].map(table => from(table)),
   from('idempotent_answers', ROWS, `operation <> 'v4ResetTestClock'`),
-  ...['events', 'purchases'].map(table => from(table)),
+  ...['purchase_attempts', 'events', 'purchases'].map(table => from(table)),
   lineages,
   // With the rows that belong to a user: grants, subscriptions, assignments, pins.
   from('users', WITH_OTHERS),

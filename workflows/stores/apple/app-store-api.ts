@@ -5,6 +5,7 @@ import { FetchFailed } from '../../outgoing/fetch.ts'
 import { retryAtSeconds } from '../../outgoing/response.ts'
 import { OVER_QUOTA, overQuota } from '../quota.ts'
 import type { FetchContext, StoreAnswer, StoreSettings } from '../store-client.ts'
+import { storeWord } from '../store-word.ts'
 import { APPLE_ENVIRONMENT, type SignatureRules } from './signed-data.ts'
 import { UnreadableContent } from './signed-payload.ts'
 
@@ -97,12 +98,13 @@ const MALFORMED_ID = new Set<number | null>([APIError.INVALID_TRANSACTION_ID, AP
 
 const later = (why: string, afterMs: number | null = null): NoAppleAnswer => ({ is: 'later', why, afterMs })
 
-function ofStatus({ httpStatusCode: status, apiError }: APIException): NoAppleAnswer {
+function ofStatus({ httpStatusCode: status, apiError, errorMessage }: APIException): NoAppleAnswer {
   const code = typeof apiError === 'number' ? apiError : null
   const why = code === null ? `http_${status}` : `http_${status}_${code}`
   if (status === 401 || status === 403 || code === APIError.APP_NOT_FOUND) return { is: 'refused', why }
-  if (MALFORMED_ID.has(code)) return { is: 'unknown' }
-  if (status === 404 || status === 410) return FOR_NOW.has(code) ? later(why) : { is: 'unknown' }
+  const unknown = { is: 'unknown', word: storeWord(why, errorMessage) } as const
+  if (MALFORMED_ID.has(code)) return unknown
+  if (status === 404 || status === 410) return FOR_NOW.has(code) ? later(why) : unknown
   return later(why)
 }
 

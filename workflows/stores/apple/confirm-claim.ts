@@ -6,7 +6,7 @@ import type { ClaimAnswer, ClaimToConfirm, FetchContext } from '../store-client.
 import { type AppleDeps, type AppStoreApi, fetchFromApple } from './app-store-api.ts'
 import { appleCustomer, appleLineage } from './lineage-history.ts'
 import { isAppleId } from './refresh-lineage.ts'
-import { type AppleSignatures, appleSignaturesFor, isForeign, isSignedInTime, isUndecided } from './signed-data.ts'
+import { type AppleSignatures, appleSignaturesFor, isForeign, isOfOtherEnvironment, isSignedInTime, isUndecided } from './signed-data.ts'
 import { UnreadableContent, unverified } from './signed-payload.ts'
 import { type AppleTransaction, completeTransaction, transactionStatement } from './transaction-statement.ts'
 
@@ -27,34 +27,38 @@ const reportOf = (transaction: AppleTransaction, origin: 'push' | 'api'): StoreR
 /** A transaction with the report of its lineage. */
 type Confirmed = { transaction: AppleTransaction; report: StoreReport }
 
-/** Null: not known, or of another app or product. */
+type Foreign = 'other_app' | 'other_environment'
+const foreignness = (error: unknown): Foreign => (isOfOtherEnvironment(error) ? 'other_environment' : 'other_app')
+
 async function fetchTransaction(
   api: AppStoreApi,
   verifier: AppleSignatures,
   id: string,
   product: string | null,
-): Promise<Confirmed | null> {
+): Promise<Confirmed | 'claim_differs' | Foreign> {
   const { signedTransactionInfo } = await api.getTransactionInfo(id)
   if (signedTransactionInfo === undefined) throw new UnreadableContent('an answer has no signedTransactionInfo')
   try {
     const transaction = completeTransaction(await verifier.verifyAndDecodeTransaction(signedTransactionInfo))
-    if (product !== null && transaction.productId !== product) return null
+    if (product !== null && transaction.productId !== product) return 'claim_differs'
     const report = await appleLineage(api, verifier, transaction.originalTransactionId)
     return { transaction, report: report ?? reportOf(transaction, 'api') }
   } catch (error) {
-    if (isForeign(error)) return null
+    if (isForeign(error)) return foreignness(error)
     throw error
   }
 }
 
+const MALFORMED: ClaimAnswer = { is: 'unknown', why: 'malformed' }
+
 async function confirmTransaction(deps: AppleDeps, id: string, product: string | null, context: FetchContext): Promise<ClaimAnswer> {
-  if (!isAppleId(id)) return { is: 'unknown' }
+  if (!isAppleId(id)) return MALFORMED
   const { environment, settings } = context
   const answer = await fetchFromApple(deps, context, (api, bundleId) =>
     fetchTransaction(api, appleSignaturesFor(deps.rules, settings, bundleId, environment), id, product),
   )
   if (answer.is !== 'answer') return answer
-  if (answer.value === null) return { is: 'unknown' }
+  if (typeof answer.value === 'string') return { is: 'unknown', why: answer.value }
   const { transaction, report } = answer.value
   const { transactionId: subject, originalTransactionId: lineage } = transaction
   const isIncluded = report.statements.some(statement => statement.kind === 'period' && statement.subject === subject)
@@ -62,30 +66,32 @@ async function confirmTransaction(deps: AppleDeps, id: string, product: string |
   return { is: 'reports', environment, reports: [{ ...report, statements }], lineage, subject }
 }
 
-/** The transaction of a signature that holds for the app and the environment; null: it does not, or what is signed is no purchase. */
+/** The transaction of a signature that holds for the app and the environment, or why there is none. */
 async function signedTransaction(
   deps: AppleDeps,
   jws: string,
   { settings, environment }: FetchContext,
-): Promise<Confirmed | 'undecided' | null> {
+): Promise<Confirmed | 'undecided' | 'signature_invalid' | 'not_credible' | Foreign> {
   const stated = unverified(jws)
   const bundleId = settings.value('bundle_id') ?? stated?.bundleId
-  if (!stated || typeof bundleId !== 'string' || !isSignedInTime(stated.signedDate, deps.rules.now())) return null
+  if (!stated || typeof bundleId !== 'string' || !isSignedInTime(stated.signedDate, deps.rules.now())) return 'signature_invalid'
   try {
     const verifier = appleSignaturesFor(deps.rules, settings, bundleId, environment)
     const transaction = completeTransaction(await verifier.verifyAndDecodeTransaction(jws))
     return { transaction, report: reportOf(transaction, 'push') }
   } catch (error) {
     if (isUndecided(error)) return 'undecided'
-    if ([VerificationException, UnreadableContent, NotCredible].some(kind => error instanceof kind)) return null
+    if (isForeign(error)) return foreignness(error)
+    if (error instanceof VerificationException) return 'signature_invalid'
+    if (error instanceof UnreadableContent || error instanceof NotCredible) return 'not_credible'
     throw error
   }
 }
 
 async function confirmSigned(deps: AppleDeps, jws: string, context: FetchContext): Promise<ClaimAnswer> {
   const signed = await signedTransaction(deps, jws, context)
-  if (signed === null) return { is: 'unknown' }
   if (signed === 'undecided') return { is: 'later', why: 'certificates_undecided', afterMs: null }
+  if (typeof signed === 'string') return { is: 'unknown', why: signed }
   const { transaction, report } = signed
   const { transactionId: subject, originalTransactionId: lineage, productId } = transaction
   const answer = await confirmWithin(deps, subject, productId, context)
@@ -120,14 +126,14 @@ async function confirmWithin(deps: AppleDeps, id: string, product: string, conte
 
 /** What a receipt names: all purchases of the customer who has the transaction. */
 async function confirmCustomer(deps: AppleDeps, id: string, context: FetchContext): Promise<ClaimAnswer> {
-  if (!isAppleId(id)) return { is: 'unknown' }
+  if (!isAppleId(id)) return MALFORMED
   const { environment, settings } = context
   const answer = await fetchFromApple(deps, context, (api, bundleId) =>
     appleCustomer(api, appleSignaturesFor(deps.rules, settings, bundleId, environment), id),
   )
   if (answer.is !== 'answer') return answer
   const [first] = answer.value
-  if (!first) return { is: 'unknown' }
+  if (!first) return { is: 'unknown', why: 'store_says_no' }
   const named = answer.value.find(({ statements }) => statements.some(({ subject }) => subject === id)) ?? first
   return { is: 'reports', environment, reports: answer.value, lineage: named.lineage, subject: id }
 }

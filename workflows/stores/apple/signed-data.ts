@@ -38,6 +38,9 @@ export const isForeign = (error: unknown): boolean =>
   error instanceof VerificationException &&
   (error.status === VerificationStatus.INVALID_APP_IDENTIFIER || error.status === VerificationStatus.INVALID_ENVIRONMENT)
 
+export const isOfOtherEnvironment = (error: unknown): boolean =>
+  error instanceof VerificationException && error.status === VerificationStatus.INVALID_ENVIRONMENT
+
 /** No answer of an OCSP server, or too many new chains: no judgement now. */
 export const isUndecided = (error: unknown): boolean =>
   error instanceof VerificationException && error.status === VerificationStatus.RETRYABLE_VERIFICATION_FAILURE

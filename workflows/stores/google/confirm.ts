@@ -20,7 +20,7 @@ function isClaimed({ ids, reported }: PeriodStatement, { product, basePlan, orde
 async function tokenOf(deps: PlayDeps, order: string, context: FetchContext): Promise<string | Exclude<ClaimAnswer, { is: 'reports' }>> {
   const found = await fetchOrders(deps, [order], context)
   if (found.is !== 'orders') return found.is === 'forbidden' ? FORBIDDEN : found
-  return found.orders.find(({ orderId }) => orderId === order)?.purchaseToken ?? { is: 'unknown' }
+  return found.orders.find(({ orderId }) => orderId === order)?.purchaseToken ?? { is: 'unknown', why: 'store_says_no' }
 }
 
 /**
@@ -41,5 +41,7 @@ export async function confirmPlay(deps: PlayDeps, claim: ClaimToConfirm, context
   const [latest] = periods
     .filter(({ statement }) => isClaimed(statement, claim, isForbidden))
     .sort((a, b) => ((a.statement.reported.begins ?? '') < (b.statement.reported.begins ?? '') ? 1 : -1))
-  return latest ? { ...answer, lineage: latest.lineage, subject: latest.statement.subject } : { is: 'unknown' }
+  // Google tells of a purchase that is not paid yet, which has no period.
+  if (!latest) return { is: 'unknown', why: periods.length === 0 ? 'not_paid' : 'claim_differs' }
+  return { ...answer, lineage: latest.lineage, subject: latest.statement.subject }
 }

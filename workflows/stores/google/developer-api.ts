@@ -1,9 +1,11 @@
+import type { StoreWord } from '../../../domain/purchases/verification.ts'
 import { type GoogleTokens, requestWithToken, serviceAccount } from '../../outgoing/google-token.ts'
 import type { Outgoing, OutgoingResponse } from '../../outgoing/outgoing.ts'
 import { jsonObject, laterAfter } from '../http-answer.ts'
 import { overQuota } from '../quota.ts'
 import type { FetchContext, NoAnswer } from '../store-client.ts'
 import { storeTime } from '../store-time.ts'
+import { storeWord } from '../store-word.ts'
 
 export type { NoAnswer } from '../store-client.ts'
 
@@ -85,9 +87,9 @@ async function request<Body extends object>(
     // Google answers 400 to a token that it cannot even parse.
     case 400:
     case 404:
-      return { is: 'unknown' }
+      return { is: 'unknown', word: wordOf(response) }
     case 410:
-      return { is: 'gone' }
+      return { is: 'gone', word: wordOf(response) }
     case 401:
       return { is: 'refused', why: 'http_401' }
     case 403:
@@ -95,6 +97,12 @@ async function request<Body extends object>(
     default:
       return laterAfter(response)
   }
+}
+
+/** Google answers an error with `{"error": {"message"}}`. */
+function wordOf({ status, text }: OutgoingResponse & { is: 'response' }): StoreWord {
+  const { error } = (jsonObject(text) ?? {}) as { error?: { message?: unknown } }
+  return storeWord(`http_${status}`, error?.message)
 }
 
 export const FORBIDDEN: NoAnswer = { is: 'refused', why: 'http_403' }

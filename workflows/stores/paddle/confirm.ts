@@ -25,13 +25,15 @@ function fetchClaimed(deps: PaddleDeps, { transaction, subscription }: Claimed, 
 }
 
 async function confirmClaimed(deps: PaddleDeps, claimed: Claimed, context: FetchContext): Promise<ClaimAnswer> {
-  const answer = (await fetchClaimed(deps, claimed, context)) ?? { is: 'unknown' as const }
+  const answer = await fetchClaimed(deps, claimed, context)
+  if (answer === null) return { is: 'unknown', why: 'malformed' }
   if (answer.is !== 'reports') return answer
   for (const { lineage, statements } of answer.reports) {
     const found = statements.filter(isPeriod).find(statement => isClaimed(statement, claimed))
     if (found) return { ...answer, lineage, subject: found.subject }
   }
-  return { is: 'unknown' }
+  const isPaid = answer.reports.some(({ statements }) => statements.some(isPeriod))
+  return { is: 'unknown', why: isPaid ? 'claim_differs' : 'not_paid' }
 }
 
 /** Confirms a claimed purchase: Paddle knows the transaction as paid, of this subscription or of none, with an item of the product. */

@@ -1,10 +1,12 @@
 import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import { storeKeys } from '../../../domain/purchases/stores/config.ts'
-import type { Outgoing } from '../../outgoing/outgoing.ts'
+import type { StoreWord } from '../../../domain/purchases/verification.ts'
+import type { Outgoing, OutgoingResponse } from '../../outgoing/outgoing.ts'
 import { jsonObject, laterAfter } from '../http-answer.ts'
 import { overQuota } from '../quota.ts'
 import type { FetchContext, NoAnswer } from '../store-client.ts'
 import { storeTime } from '../store-time.ts'
+import { storeWord } from '../store-word.ts'
 
 /** 30 transactions with their items and payments have some 200 KiB. */
 const ANSWER_BYTES = 8 * 1024 * 1024
@@ -49,9 +51,9 @@ async function fetchOne<Value>(
       return { is: 'answer', value, statedAt: storeTime(response.headers?.date, now()) }
     }
     case 404:
-      return { is: 'unknown' }
+      return { is: 'unknown', word: wordOf(response) }
     case 410:
-      return { is: 'gone' }
+      return { is: 'gone', word: wordOf(response) }
     // Paddle answers a key that it does not know with 403, too.
     case 401:
     case 403:
@@ -62,6 +64,12 @@ async function fetchOne<Value>(
       return answer
     }
   }
+}
+
+/** Paddle answers an error with `{"error": {"code", "detail"}}`. */
+function wordOf({ status, text }: OutgoingResponse & { is: 'response' }): StoreWord {
+  const { error } = (jsonObject(text) ?? {}) as { error?: { code?: unknown; detail?: unknown } }
+  return storeWord(typeof error?.code === 'string' ? `http_${status}_${error.code.slice(0, 60)}` : `http_${status}`, error?.detail)
 }
 
 /** One entity by its id. */

@@ -6,6 +6,7 @@ import { retryAfterSeconds } from '../../outgoing/response.ts'
 import { overQuota } from '../quota.ts'
 import type { FetchContext, NoAnswer } from '../store-client.ts'
 import { storeTime } from '../store-time.ts'
+import { storeWord } from '../store-word.ts'
 
 /** Answers have the shape of this version. The compiler refuses it when an update of the SDK changes the types to those of another one. */
 const API_VERSION: Stripe.LatestApiVersion = '2026-10-28.endive'
@@ -32,22 +33,23 @@ class NotAnswered extends Error {
 
 const later = (why: string, afterMs: number | null = null): NoAnswer => ({ is: 'later', why, afterMs })
 
-async function codeOf(response: Response): Promise<string | null> {
+/** `code` null: Stripe names none. */
+async function errorOf(response: Response): Promise<{ code: string | null; message: unknown }> {
   try {
-    const { error } = (await response.json()) as { error?: { code?: unknown } }
-    return typeof error?.code === 'string' ? error.code : null
+    const { error } = (await response.json()) as { error?: { code?: unknown; message?: unknown } }
+    return { code: typeof error?.code === 'string' ? error.code : null, message: error?.message }
   } catch {
-    return null
+    return { code: null, message: undefined }
   }
 }
 
 async function noAnswer(response: Response): Promise<NoAnswer> {
   const { status, headers } = response
-  const code = await codeOf(response)
+  const { code, message } = await errorOf(response)
   const why = code === null ? `http_${status}` : `http_${status}_${code}`
   if (status === 401 || status === 403) return { is: 'refused', why }
   // Filters of lists answer an id that does not exist with 400.
-  if (status === 404 || (status === 400 && code === 'resource_missing')) return { is: 'unknown' }
+  if (status === 404 || (status === 400 && code === 'resource_missing')) return { is: 'unknown', word: storeWord(why, message) }
   const seconds = retryAfterSeconds(headers.get('retry-after'))
   return later(why, seconds === null ? null : seconds * 1000)
 }

@@ -3278,6 +3278,78 @@ export type WebStoreConfig = {
     has_sandbox_webhook_secret: boolean;
 };
 
+/**
+ * `store_says_no`: the store does not know the transaction, or has forgotten it. `not_paid`: it is pending or incomplete. `claim_differs`: the store knows it with another product, plan, order or kind. `other_app`, `other_environment`: it is of another app, or of the sandbox where production was asked (and the reverse). `signature_invalid`: a signed transaction that no known certificate confirms. `not_credible`: the store states what cannot be right. `not_connected`: the project has not connected the store. `credentials_refused`: the store does not accept the credentials of the project. `store_unreachable`: the store gave no answer in time. `product_not_linked`: no product links the store's product. `belongs_to_other_user`: another user has it, and the transfer policy leaves it there. `already_recorded`: the user has it. `malformed`: the request is wrong. `service_failed`: a failure of the service, whose log has it.
+ */
+export type PurchaseAttemptReason = 'store_says_no' | 'not_paid' | 'claim_differs' | 'other_app' | 'other_environment' | 'signature_invalid' | 'not_credible' | 'not_connected' | 'credentials_refused' | 'store_unreachable' | 'product_not_linked' | 'belongs_to_other_user' | 'already_recorded' | 'malformed' | 'service_failed';
+
+export type PurchaseAttempt = {
+    object: 'purchase_attempt';
+    /**
+     * Decimal digits, growing.
+     */
+    id: string;
+    /**
+     * A name only.
+     */
+    url: string;
+    /**
+     * For whom the purchase was claimed.
+     */
+    user_id: string;
+    /**
+     * The API that it was claimed by; `sdk` is that of the mobile SDKs.
+     */
+    source: 'v3' | 'v4' | 'sdk';
+    /**
+     * Null when the request names no store.
+     */
+    platform: 'app_store' | 'play_store' | 'stripe' | 'paddle' | null;
+    /**
+     * The store's product id, as the claim gives it.
+     */
+    product_id: string | null;
+    /**
+     * As the claim gives it: the transaction at the App Store and Paddle, the order at Google Play, the subscription at Stripe.
+     */
+    transaction_id: string | null;
+    /**
+     * The first 16 digits of the SHA-256 of the purchase token or the signed transaction, which are not kept.
+     */
+    token_digest: string | null;
+    reason: PurchaseAttemptReason;
+    /**
+     * What the store answered, of the last repetition; null when it was not asked or confirms the purchase.
+     */
+    store_answer: {
+        /**
+         * `http_` with the status and the store's own code, such as `http_404_4040010`; or why there was no answer, such as `timeout`.
+         */
+        code: string;
+        /**
+         * The message of the store, at most 200 characters.
+         */
+        message: string | null;
+    } | null;
+    /**
+     * How often the claim was made on that day.
+     */
+    times: number;
+    created_at: string;
+    /**
+     * The last repetition.
+     */
+    last_at: string;
+};
+
+export type PurchaseAttemptList = {
+    object: ListObject;
+    url: string;
+    data: Array<PurchaseAttempt>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
 export type Store = 'app_store' | 'play_store' | 'stripe' | 'paddle';
 
 export type StoreId = string;
@@ -6432,6 +6504,79 @@ export type V4UpdateUserPurchaseResponses = {
 };
 
 export type V4UpdateUserPurchaseResponse = V4UpdateUserPurchaseResponses[keyof V4UpdateUserPurchaseResponses];
+
+export type V4ListUserPurchaseAttemptsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * User id.
+         */
+        user_id: IdInPath;
+    };
+    query?: {
+        /**
+         * Only claims that were refused for this reason; repeat it for several.
+         */
+        'filter[reason][]'?: Array<PurchaseAttemptReason>;
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/users/{user_id}/purchase-attempts';
+};
+
+export type V4ListUserPurchaseAttemptsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListUserPurchaseAttemptsError = V4ListUserPurchaseAttemptsErrors[keyof V4ListUserPurchaseAttemptsErrors];
+
+export type V4ListUserPurchaseAttemptsResponses = {
+    /**
+     * A page of refused claims.
+     */
+    200: PurchaseAttemptList;
+};
+
+export type V4ListUserPurchaseAttemptsResponse = V4ListUserPurchaseAttemptsResponses[keyof V4ListUserPurchaseAttemptsResponses];
 
 export type V4ListOfferingsData = {
     body?: never;

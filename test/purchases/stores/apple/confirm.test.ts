@@ -33,6 +33,8 @@ function known(): AppleSubscription {
   return subscription
 }
 
+const NOT_KNOWN = { is: 'unknown', word: { code: 'http_404_4040010', message: 'as Apple says it' } }
+
 describe('by its ids', () => {
   const claimOf = (transaction: string, product = MONTHLY): StoreClaim => ({
     platform: 'app_store',
@@ -71,25 +73,25 @@ describe('by its ids', () => {
 
   test('another product, an unknown or malformed id: not known', async () => {
     const { lineage } = known()
-    expect(await confirm(claimOf(lineage, 'com.example.other'))).toEqual({ is: 'unknown' })
-    expect(await confirm(claimOf('99'))).toEqual({ is: 'unknown' })
-    expect(await confirm(claimOf('../history/1'))).toEqual({ is: 'unknown' })
+    expect(await confirm(claimOf(lineage, 'com.example.other'))).toEqual({ is: 'unknown', why: 'claim_differs' })
+    expect(await confirm(claimOf('99'))).toEqual(NOT_KNOWN)
+    expect(await confirm(claimOf('../history/1'))).toEqual({ is: 'unknown', why: 'malformed' })
   })
 
   test('a transaction of another bundle or environment: not known', async () => {
     const subscription = known()
     subscription.last().bundleId = 'com.other'
     const id = subscription.last().transactionId as string
-    expect(await confirm(claimOf(id))).toEqual({ is: 'unknown' })
+    expect(await confirm(claimOf(id))).toEqual({ is: 'unknown', why: 'other_app' })
     Object.assign(subscription.last(), { bundleId: subscription.state.transactions[0]!.bundleId, environment: 'Sandbox' })
-    expect(await confirm(claimOf(id))).toEqual({ is: 'unknown' })
+    expect(await confirm(claimOf(id))).toEqual({ is: 'unknown', why: 'other_environment' })
   })
 
   test('a purchase of the sandbox is known there only', async () => {
     const subscription = appleSubscription(fixture.chain, { environment: 'Sandbox' })
     subscription.subscribe(BEGIN)
     fixture.server.sandbox.lineages.push(subscription.state)
-    expect(await confirm(claimOf(subscription.lineage))).toEqual({ is: 'unknown' })
+    expect(await confirm(claimOf(subscription.lineage))).toEqual(NOT_KNOWN)
     const answer = await confirm(claimOf(subscription.lineage), { ...fixture.context, environment: 'sandbox' })
     expect(answer).toMatchObject({ is: 'reports', environment: 'sandbox' })
   })
@@ -133,7 +135,7 @@ describe('by Apple’s signature', () => {
   })
 
   test('connected, but Apple does not know it', async () => {
-    expect(await confirm(subscribed().signedTransaction(NOW))).toEqual({ is: 'unknown' })
+    expect(await confirm(subscribed().signedTransaction(NOW))).toEqual(NOT_KNOWN)
   })
 
   test('connected, but Apple is silent: the signature suffices', async () => {
@@ -167,20 +169,21 @@ describe('by Apple’s signature', () => {
   test('a wrong one is not known', async () => {
     const subscription = known()
     const right = subscription.signedTransaction(NOW)
-    const wrong = [
-      'no JWS',
-      'a.b.c',
-      withPayload(right, { ...subscription.last(), signedDate: NOW, price: 0 }),
-      appleJws(appleChain(), { ...subscription.last(), signedDate: NOW }),
-      subscription.signedTransaction(NOW, { bundleId: 'com.other' }),
-      subscription.signedTransaction(NOW, { environment: 'Sandbox' }),
-      subscription.signedTransaction(NOW, { environment: 'Xcode' }),
-      subscription.signedTransaction(NOW, { productId: undefined }),
-      subscription.signedTransaction(NOW, { expiresDate: undefined }),
-      subscription.signedTransaction(NOW, { price: 0.5 }),
-      subscription.signedTransaction(NOW + 6 * 60_000),
-    ]
-    for (const signed of wrong) expect(await confirm(signed)).toEqual({ is: 'unknown' })
+    const wrong = {
+      signature_invalid: [
+        'no JWS',
+        'a.b.c',
+        withPayload(right, { ...subscription.last(), signedDate: NOW, price: 0 }),
+        appleJws(appleChain(), { ...subscription.last(), signedDate: NOW }),
+        subscription.signedTransaction(NOW + 6 * 60_000),
+      ],
+      other_app: [subscription.signedTransaction(NOW, { bundleId: 'com.other' })],
+      other_environment: ['Sandbox', 'Xcode'].map(environment => subscription.signedTransaction(NOW, { environment })),
+      not_credible: [{ productId: undefined }, { expiresDate: undefined }, { price: 0.5 }].map(changes =>
+        subscription.signedTransaction(NOW, changes),
+      ),
+    }
+    for (const [why, all] of Object.entries(wrong)) for (const signed of all) expect(await confirm(signed)).toEqual({ is: 'unknown', why })
     expect(fixture.server.requests).toEqual([])
     expect(await confirm(right)).toMatchObject({ is: 'reports' })
   })

@@ -147,7 +147,7 @@ describe('a lineage is reported whole', () => {
 
   test('the sandbox has an address of its own', async () => {
     const subscription = known('sandbox')
-    expect(await refresh(subscription.lineage)).toEqual({ is: 'unknown' })
+    expect(await refresh(subscription.lineage)).toMatchObject({ is: 'unknown' })
     const answer = await refresh(subscription.lineage, { ...fixture.context, environment: 'sandbox' })
     expect(answer).toMatchObject({ is: 'reports', environment: 'sandbox' })
   })
@@ -160,9 +160,17 @@ describe('no answer', () => {
   }
 
   test.each<[string, VendorReply, object]>([
-    ['unknown', appleError(404, 4040010), { is: 'unknown' }],
-    ['unknown, as the original', appleError(404, 4040005), { is: 'unknown' }],
-    ['an id that Apple calls malformed', appleError(400, 4000006), { is: 'unknown' }],
+    ['unknown', appleError(404, 4040010), { is: 'unknown', word: { code: 'http_404_4040010', message: 'as Apple says it' } }],
+    [
+      'unknown, as the original',
+      appleError(404, 4040005),
+      { is: 'unknown', word: { code: 'http_404_4040005', message: 'as Apple says it' } },
+    ],
+    [
+      'an id that Apple calls malformed',
+      appleError(400, 4000006),
+      { is: 'unknown', word: { code: 'http_400_4000006', message: 'as Apple says it' } },
+    ],
     ['unknown for now', appleError(404, 4040006), { is: 'later', why: 'http_404_4040006', afterMs: null }],
     ['an app that Apple does not know', appleError(404, 4040003), { is: 'refused', why: 'http_404_4040003' }],
     ['401', { status: 401, body: 'Unauthenticated' }, { is: 'refused', why: 'http_401' }],
@@ -205,7 +213,7 @@ describe('no answer', () => {
   })
 
   test.each([['../../v1/notifications/test'], ['1?x=1'], [''], ['notification:1']])('an id that is none of Apple’s: %s', async queue => {
-    expect(await refresh(queue)).toEqual({ is: 'unknown' })
+    expect(await refresh(queue)).toMatchObject({ is: 'unknown' })
     expect(fixture.server.requests).toEqual([])
   })
 

@@ -49,7 +49,7 @@ test('what is not paid is not due', async () => {
 })
 
 test('a failure is reported', async () => {
-  expect(await acknowledge('nobody')).toEqual({ is: 'unknown' })
+  expect(await acknowledge('nobody')).toMatchObject({ is: 'unknown' })
   playStory(fixture.google, { token: 'token-2' }).subscribe(START)
   fixture.google.instead = ({ path }) => (path.endsWith(':acknowledge') ? { status: 503, headers: { 'retry-after': '5' } } : undefined)
   expect(await acknowledge('token-2')).toEqual({ is: 'later', why: 'http_503', afterMs: 5000 })

@@ -57,14 +57,14 @@ test('without permission for purchases: refused', async () => {
 })
 
 test('a token that Google does not know, or cannot even read, is unknown', async () => {
-  expect(await refresh('nobody')).toEqual({ is: 'unknown' })
+  expect(await refresh('nobody')).toMatchObject({ is: 'unknown' })
   fixture.google.instead = () => ({ status: 400, body: { error: { code: 400, message: 'Invalid Value' } } })
-  expect(await refresh('not a token')).toEqual({ is: 'unknown' })
+  expect(await refresh('not a token')).toMatchObject({ is: 'unknown' })
 })
 
 test('a token that Google has forgotten is gone', async () => {
   fixture.google.gone.add('forgotten')
-  expect(await refresh('forgotten')).toEqual({ is: 'gone' })
+  expect(await refresh('forgotten')).toEqual({ is: 'gone', word: { code: 'http_410', message: 'GONE' } })
 })
 
 test('a token is one part of the address', async () => {

@@ -37,12 +37,12 @@ test.each([
   expect(await confirm(data)).toMatchObject({ is: 'reports', environment: 'production', lineage: 'token-1', subject }))
 
 test.each([
-  ['another product', { product_id: 'max' }],
-  ['another base plan', { base_plan_id: 'yearly' }],
-  ['an order of somebody else', { order_id: 'GPA.2' }],
-  ['an order that does not exist yet', { order_id: 'GPA.1..1' }],
-  ['another token', { purchase_token: 'nobody' }],
-])('unknown: %s', async (_, data) => expect(await confirm(data)).toEqual({ is: 'unknown' }))
+  ['another product', { product_id: 'max' }, { why: 'claim_differs' }],
+  ['another base plan', { base_plan_id: 'yearly' }, { why: 'claim_differs' }],
+  ['an order of somebody else', { order_id: 'GPA.2' }, { why: 'claim_differs' }],
+  ['an order that does not exist yet', { order_id: 'GPA.1..1' }, { why: 'claim_differs' }],
+  ['another token', { purchase_token: 'nobody' }, { word: { code: 'http_404', message: 'NOT_FOUND' } }],
+])('unknown: %s', async (_, data, why) => expect(await confirm(data)).toEqual({ is: 'unknown', ...why }))
 
 test('a wrong order costs no more requests than a right one', async () => {
   await confirm({ order_id: 'GPA.2' })
@@ -61,13 +61,13 @@ test('a purchase that is still pending is unknown', async () => {
   const { subscribe, answer } = playStory(fixture.google, { token: 'pending', order: 'GPA.3' })
   subscribe(START)
   answer().subscriptionState = 'SUBSCRIPTION_STATE_PENDING'
-  expect(await confirm({ purchase_token: 'pending' })).toEqual({ is: 'unknown' })
+  expect(await confirm({ purchase_token: 'pending' })).toEqual({ is: 'unknown', why: 'not_paid' })
 })
 
 test('where orders cannot be read, an order of the chain is right', async () => {
   fixture.google.ordersForbidden = true
   expect(await confirm({ order_id: 'GPA.1..0' })).toMatchObject({ is: 'reports', subject: 'GPA.1' })
-  expect(await confirm({ order_id: 'GPA.2' })).toEqual({ is: 'unknown' })
+  expect(await confirm({ order_id: 'GPA.2' })).toEqual({ is: 'unknown', why: 'claim_differs' })
 })
 
 test('the older purchase of a lineage that is confirmed comes with it', async () => {

@@ -74,7 +74,7 @@ test('what our own request is blamed for is not unknown', async () => {
 
 test('the environment has its own account, and its own key', async () => {
   const context = { ...fixture.context, environment: 'sandbox' as const }
-  expect(await refresh(subscription, context)).toEqual({ is: 'unknown' })
+  expect(await refresh(subscription, context)).toMatchObject({ is: 'unknown' })
   expect(fixture.sandbox.requests).toHaveLength(1)
   const { subscribe, id } = paddleStory(fixture.sandbox)
   subscribe(START)

@@ -62,7 +62,13 @@ test.each<[string, () => Data]>([
   ['a subscription, as charged once', () => single({ transaction_id: ids.first, product_id: 'pro' })],
   ['another product, charged once', () => single({ product_id: 'gems' })],
   ['a one-time transaction that does not exist', () => single({ transaction_id: OTHER.txn })],
-])('unknown: %s', async (_, data) => expect(await confirm(data())).toEqual({ is: 'unknown' }))
+])('unknown: %s', async (_, data) => {
+  const word = { code: 'http_404_not_found', message: 'not_found' }
+  expect([
+    { is: 'unknown', why: 'claim_differs' },
+    { is: 'unknown', word },
+  ]).toContainEqual(await confirm(data()))
+})
 
 test.each<[string, () => Data]>([
   ['a transaction', () => single({ transaction_id: 'txn_1' })],
@@ -70,14 +76,14 @@ test.each<[string, () => Data]>([
   ['a path', () => single({ transaction_id: `${OTHER.txn}/../../subscriptions` })],
   ['a subscription', () => plan({ subscription_id: 'sub_1' })],
 ])('malformed, unasked: %s', async (_, data) => {
-  expect(await confirm(data())).toEqual({ is: 'unknown' })
+  expect(await confirm(data())).toEqual({ is: 'unknown', why: 'malformed' })
   expect(fixture.live.requests).toEqual([])
 })
 
 test.each(['draft', 'ready', 'billed', 'past_due', 'canceled'])('a transaction that is %s is unknown', async status => {
   const before = fixture.live.transactions.get(ids.coins)!
   fixture.live.transactions.set(ids.coins, { ...before, status })
-  expect(await confirm(single())).toEqual({ is: 'unknown' })
+  expect(await confirm(single())).toEqual({ is: 'unknown', why: 'not_paid' })
   fixture.live.transactions.set(ids.coins, { ...before, status: 'paid' })
   expect(await confirm(single())).toMatchObject({ is: 'reports' })
   fixture.live.transactions.set(ids.coins, before)

@@ -54,6 +54,6 @@ test.each([
   `event:${paddleId('evt', START)}`,
   '',
 ])('a queue that Paddle cannot know is unknown, unasked: %j', async queue => {
-  expect(await stage.fixture.paddle.refresh(queue, stage.fixture.context)).toEqual({ is: 'unknown' })
+  expect(await stage.fixture.paddle.refresh(queue, stage.fixture.context)).toMatchObject({ is: 'unknown' })
   expect(stage.fixture.live.requests).toEqual([])
 })

@@ -41,22 +41,22 @@ test('a further item', async () =>
   expect(await confirm('sub_1', 'prod_seats')).toMatchObject({ lineage: 'sub_1:si_2', subject: 'in_sub_1_2:si_2' }))
 
 test.each([
-  ['another product', 'sub_1', 'prod_max'],
-  ['a subscription that does not exist', 'sub_9', 'prod_pro'],
-  ['what is no id', 'sub_1/../charges', 'prod_pro'],
-  ['not paid yet', 'sub_incomplete', 'prod_pro'],
-  ['never paid', 'sub_incomplete_expired', 'prod_pro'],
-])('unknown: %s', async (_, subscription, product) => expect(await confirm(subscription, product)).toEqual({ is: 'unknown' }))
+  ['another product', 'sub_1', 'prod_max', { why: 'claim_differs' }],
+  ['a subscription that does not exist', 'sub_9', 'prod_pro', { word: { code: 'http_404_resource_missing', message: 'resource_missing' } }],
+  ['what is no id', 'sub_1/../charges', 'prod_pro', { why: 'malformed' }],
+  ['not paid yet', 'sub_incomplete', 'prod_pro', { why: 'not_paid' }],
+  ['never paid', 'sub_incomplete_expired', 'prod_pro', { why: 'not_paid' }],
+])('unknown: %s', async (_, subscription, product, why) => expect(await confirm(subscription, product)).toEqual({ is: 'unknown', ...why }))
 
 test('unknown: a live subscription in the sandbox', async () =>
-  expect(await confirm('sub_1', 'prod_pro', { ...fixture.context, environment: 'sandbox' })).toEqual({ is: 'unknown' }))
+  expect(await confirm('sub_1', 'prod_pro', { ...fixture.context, environment: 'sandbox' })).toMatchObject({ is: 'unknown' }))
 
 test('an item whose product was changed: the new product only, and until it is charged the period that was paid', async () => {
   const one = fixture.server.subscriptions.get('sub_new')!
   const [item] = one.items.data
   const changed = { ...item!, price: { ...item!.price, product: 'prod_max' } }
   fixture.server.subscriptions.set('sub_new', { ...one, items: { ...one.items, data: [changed] } })
-  expect(await confirm('sub_new', 'prod_pro')).toEqual({ is: 'unknown' })
+  expect(await confirm('sub_new', 'prod_pro')).toEqual({ is: 'unknown', why: 'claim_differs' })
   expect(await confirm('sub_new', 'prod_max')).toMatchObject({ is: 'reports', lineage: 'sub_new', subject: 'in_sub_new_1' })
 })
 
@@ -64,7 +64,7 @@ test('unknown: an item that was never charged', async () => {
   const one = fixture.server.subscriptions.get('sub_new')!
   const added = { ...one.items.data[0]!, id: 'si_added', price: { ...one.items.data[0]!.price, product: 'prod_added' } }
   fixture.server.subscriptions.set('sub_new', { ...one, items: { ...one.items, data: [...one.items.data, added] } })
-  expect(await confirm('sub_new', 'prod_added')).toEqual({ is: 'unknown' })
+  expect(await confirm('sub_new', 'prod_added')).toEqual({ is: 'unknown', why: 'not_paid' })
 })
 
 test.each<[string, VendorReply, object]>([

@@ -1,0 +1,74 @@
+import type { Logger } from 'pino'
+import type { Environment } from '../domain/kernel/environment.ts'
+import { Refusal } from '../domain/kernel/refusal.ts'
+import { type AttemptSource, type NewAttempt, recordAttempt } from '../domain/purchases/attempts/attempt.ts'
+import { attemptReason } from '../domain/purchases/attempts/reason.ts'
+import { CONFIGURATION_OF_STORE } from '../domain/purchases/stores/config.ts'
+import { storable } from '../schemas/formats.ts'
+import { classifyFailure } from '../store/failures.ts'
+import { claimedIn } from './claimed-transaction.ts'
+import type { RequestState } from './context.ts'
+import { Problem } from './errors.ts'
+import type { ApiDeps } from './operation.ts'
+import { SdkProblem } from './sdk/errors.ts'
+import { V3Problem } from './v3/errors.ts'
+
+export type AttemptDeps = Pick<ApiDeps, 'pool' | 'turns' | 'metrics'> & { log: Logger }
+
+/** The operations that claim a purchase of a user. Other operations of SDKs claim some beside what they do, one by one. */
+const SOURCE: Record<string, AttemptSource> = {
+  v4CreatePurchase: 'v4',
+  v3CreatePurchase: 'v3',
+  sdkCreatePurchase: 'sdk',
+  sdkRestorePurchases: 'sdk',
+}
+
+const MALFORMED = new Set([400, 413, 415])
+
+/** Null: the request has failed for another reason than its claim, or its claims have left attempts of their own. */
+function reasonOf(error: unknown): Pick<NewAttempt, 'reason' | 'word'> | null {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if (one instanceof SdkProblem && one.isRecorded) return null
+    if (one instanceof Refusal) return attemptReason(one)
+  }
+  if (error instanceof Problem || error instanceof V3Problem || error instanceof SdkProblem)
+    return MALFORMED.has(error.status) ? { reason: 'malformed', word: null } : null
+  // Without the database there is no row.
+  return classifyFailure(error) === 'unavailable' ? null : { reason: 'service_failed', word: null }
+}
+
+/** Counts a refused claim, and records it where its user exists. A failure to record it is logged, and changes nothing for the caller. */
+async function record(deps: AttemptDeps, environments: Environment[], user: string | undefined, attempt: NewAttempt): Promise<void> {
+  const { platform } = attempt.claimed
+  deps.metrics.purchaseRefused(platform === null ? '' : CONFIGURATION_OF_STORE[platform], attempt.reason)
+  if (user === undefined || !storable(user)) return
+  try {
+    await deps.turns(environments[0]!, false, () => recordAttempt(deps.pool, environments, user, attempt))
+  } catch (error) {
+    deps.log.warn({ err: error }, 'a refused purchase could not be recorded')
+  }
+}
+
+const NOTHING_CLAIMED = claimedIn(undefined)
+
+/** Records the claim of a request that is answered with an error. Does nothing for other requests. */
+export async function recordRefusedRequest(deps: AttemptDeps, state: RequestState, error: unknown): Promise<void> {
+  const { operation, owner, match, claimed = NOTHING_CLAIMED } = state
+  const source = SOURCE[operation]
+  const why = source && owner && reasonOf(error)
+  if (!why) return
+  // The user of an app is in either environment of the project.
+  const environments = source === 'v4' || owner.kind === 'named' ? [owner.environment] : [owner.environment, owner.otherEnvironment]
+  const inPath = match.is === 'found' ? match.parameters.user_id : undefined
+  await record(deps, environments, inPath ?? state.claimant, { source, claimed, ...why })
+}
+
+type ClaimOfApp = { deps: ApiDeps; log: Logger; environment: Environment; user: { id: string } }
+
+/** Records a claim of an SDK that is refused while its request goes on. */
+export async function recordRefusedClaim({ deps, log, environment, user }: ClaimOfApp, input: object, problem: SdkProblem): Promise<void> {
+  const why = reasonOf(problem)
+  if (!why) return
+  problem.isRecorded = true
+  await record({ ...deps, log }, [environment], user.id, { source: 'sdk', claimed: claimedIn(input), ...why })
+}
