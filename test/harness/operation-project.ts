@@ -8,8 +8,13 @@ export type OperationProject = {
   requests: OperationRequests
   environment: number
   project: number
-  /** All rows of the environment and of its project. */
+  /** All rows of the environment and of its project, but the records that a refusal itself leaves. */
   rows(): Promise<{ environment: Rows; project: Rows }>
+}
+
+async function rowsButRefusals(api: TestApi, environment: number): Promise<Rows> {
+  const { purchase_attempts: _, ...rows } = await rowsOf(api.pool, environment)
+  return rows
 }
 
 /** A new project, so that every change of its rows comes from the test. */
@@ -21,7 +26,7 @@ export async function projectFor(api: TestApi, operation: Described): Promise<Op
     requests: operationRequests(api, inSandbox ? project.sandbox : project.secret),
     environment,
     project: project.id,
-    rows: async () => ({ environment: await rowsOf(api.pool, environment), project: await projectRowsOf(api.pool, project.id) }),
+    rows: async () => ({ environment: await rowsButRefusals(api, environment), project: await projectRowsOf(api.pool, project.id) }),
   }
 }
 
