@@ -1,17 +1,20 @@
 import { timeLimit } from '../../store/time-limit.ts'
 import type { EnvironmentKind } from '../kernel/environment.ts'
 import type { StoreConfig } from './stores/config.ts'
+import type { Store } from './subscriptions/purchase.ts'
 import { type AnyClaim, type Claimant, type Evidence, gatherEvidence, type VerificationDeps, verificationTime } from './verification.ts'
 
-type Gathering = Parameters<typeof gatherEvidence>
 const OTHER: Record<EnvironmentKind, EnvironmentKind> = { production: 'sandbox', sandbox: 'production' }
+
+/** The stores that are asked for the reason. */
+const KEEPS_APART = new Set<Store>(['app_store', 'stripe'])
 
 /** A purchase that is refused anyway waits no longer for its reason. */
 const REASON_MS = 3_000
 
 /**
  * As `gatherEvidence`. What the store does not know is looked up in its other environment, where it keeps the two apart: the claim is refused all the
- * same, and its reason says so. Google Play states the environment itself.
+ * same, and its reason says so. Google Play states the environment itself; Paddle has one budget for all projects, which is kept for claims.
  */
 export async function gatherEvidenceWithReason(
   deps: VerificationDeps,
@@ -22,14 +25,11 @@ export async function gatherEvidenceWithReason(
 ): Promise<Evidence> {
   const evidence = await gatherEvidence(deps, claimant, claim, config, signal)
   const isUnknown = evidence.is === 'unknown' && (evidence.why ?? 'store_says_no') === 'store_says_no'
-  if (!isUnknown || claim.platform === 'play_store' || !('lineage' in claim)) return evidence
-  const isKnown = await isKnownElsewhere(deps, claimant, claim, config, AbortSignal.any([signal, timeLimit(REASON_MS).signal]))
-  return isKnown ? { ...evidence, why: 'other_environment' } : evidence
-}
-
-async function isKnownElsewhere(...[deps, claimant, claim, config, signal]: Required<Gathering>): Promise<boolean> {
+  if (!isUnknown || !KEEPS_APART.has(claim.platform) || !('lineage' in claim)) return evidence
   const there = { ...claimant, environment: OTHER[claimant.environment] }
-  return (await gatherEvidence(deps, there, claim, config, signal)).is === 'confirmed'
+  const limit = AbortSignal.any([signal, timeLimit(REASON_MS).signal])
+  const { is } = await gatherEvidence(deps, there, claim, config, limit, true)
+  return is === 'confirmed' ? { ...evidence, why: 'other_environment' } : evidence
 }
 
 /**

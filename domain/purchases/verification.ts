@@ -48,7 +48,7 @@ export type VerificationResult =
   | { is: 'unknown'; why?: NotKnown; word?: StoreWord | undefined }
   | { is: 'no_answer'; isRefused?: true; word?: StoreWord | undefined }
 
-/** `config` null: nothing is stored for the store. */
+/** `config` null: nothing is stored for the store. `isForReason`: the claim is refused whatever the store says, which only gives the reason. */
 type Inquiry = {
   project: number
   claim: AnyClaim
@@ -56,6 +56,7 @@ type Inquiry = {
   config: StoreConfig | null
   secret: StoreValue
   signal: AbortSignal
+  isForReason: boolean
 }
 
 /** Fetches a purchase from one store. Throws when the store fails or does not answer. */
@@ -100,7 +101,7 @@ const isWordEnough = (policy: UnverifiedPurchases, { key, environment }: Claiman
 
 /**
  * Fetches from the store, if the project has connected it; a signature is verified in any case. Call it outside of a transaction: it waits for the store. It
- * does not throw for a failure of the store.
+ * does not throw for a failure of the store. `isForReason`: what is fetched decides nothing, so it takes only what claims and queues can spare.
  */
 export async function gatherEvidence(
   { verifiers, secrets, unverifiedPurchases }: VerificationDeps,
@@ -108,6 +109,7 @@ export async function gatherEvidence(
   claim: AnyClaim,
   config: StoreConfig | null,
   signal = verificationTime(),
+  isForReason = false,
 ): Promise<Evidence> {
   const { project, environment } = claimant
   const value: StoreValue = config === null ? () => null : storeValue(secrets, project, config)
@@ -115,7 +117,7 @@ export async function gatherEvidence(
   const isSigned = 'signedTransaction' in claim
   if (!isSigned && !canFetch) return { is: isWordEnough(unverifiedPurchases, claimant) ? 'accepted' : 'unconfirmed' }
   const verify = verifiers[claim.platform]
-  const result = await verify({ project, claim, environment, config, secret: value, signal }).catch(
+  const result = await verify({ project, claim, environment, config, secret: value, signal, isForReason }).catch(
     (): VerificationResult => ({ is: 'no_answer', word: { code: signal.aborted ? 'timeout' : 'failed' } }),
   )
   if (result.is !== 'confirmed') return result

@@ -19,6 +19,9 @@ const PATIENCE_MS = { claim: 5_000, refresh: 1_000 }
 /** The same for a sweep: a repeated sweep would begin again with its first page. */
 export const SWEEP_PATIENCE_MS = 20_000
 
+/** For what decides nothing: it is sent at once, or not at all. */
+export const NO_PATIENCE_MS = 0
+
 /** Counts requests in the budgets that all processes share. */
 export const quotaOf = (
   db: Db,

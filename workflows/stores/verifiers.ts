@@ -6,7 +6,7 @@ import type { StorePlatform } from '../../domain/purchases/stores/config.ts'
 import type { Verifiers } from '../../domain/purchases/verification.ts'
 import type { Db } from '../../store/connect.ts'
 import { confirmCredible } from './confirm-credible.ts'
-import { quotaOf } from './quota.ts'
+import { NO_PATIENCE_MS, quotaOf } from './quota.ts'
 import type { ClaimAnswer, StoreClient } from './store-client.ts'
 
 type Verify = Verifiers[keyof Verifiers]
@@ -31,16 +31,20 @@ function verified(answer: ClaimAnswer, question: number): Verified {
   }
 }
 
-/** Fetches claimed purchases from the stores, within the part of their budgets that is kept for claims. */
+/**
+ * Fetches claimed purchases from the stores, within the part of their budgets that is kept for claims. What is fetched only for the reason of a refusal
+ * leaves that part alone, and raises no alert: nobody has asked for that environment.
+ */
 export function storeVerifiers(db: Db, clients: Record<StorePlatform, StoreClient>): Verifiers {
   const by =
     (store: StorePlatform): Verify =>
-    async ({ claim, project, environment, config, secret, signal }) => {
+    async ({ claim, project, environment, config, secret, signal, isForReason }) => {
       const settings = { project, enabled: config?.enabled ?? false, value: secret }
-      const quota = quotaOf(db, { project, platform: store, environment: store === 'google' ? null : environment }, 'claim', signal)
+      const budget = { project, platform: store, environment: store === 'google' ? null : environment }
+      const quota = isForReason ? quotaOf(db, budget, 'refresh', signal, NO_PATIENCE_MS) : quotaOf(db, budget, 'claim', signal)
       const question = await nextQuestion(db)
       const answer = await confirmCredible(clients[store], claim, { settings, environment, signal, quota })
-      if (answer.is === 'refused')
+      if (answer.is === 'refused' && !isForReason)
         await raiseAlerts(db, [refusedCredentials(project, store, await environmentOf(db, project, environment))])
       return verified(answer, question)
     }

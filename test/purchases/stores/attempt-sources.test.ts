@@ -50,7 +50,8 @@ describe('v3', () => {
       code: 'purchase_fraud',
       message: "Couldn't validate purchase with store request, potential fraud",
     })
-    expect(await attemptsOf(user)).toMatchObject([{ source: 'v3', reason: 'other_environment', user_id: user, times: 1 }])
+    const reason = store === 'paddle' ? 'store_says_no' : 'other_environment'
+    expect(await attemptsOf(user)).toMatchObject([{ source: 'v3', reason, user_id: user, times: 1 }])
   })
 
   test('without access for the sandbox, a transaction of it is refused for that', async () => {
