@@ -10,7 +10,7 @@ import type { PurchaseInput } from '../domain/purchases/claim.ts'
 import { confirmedPeriod } from '../domain/purchases/confirmed-claim.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { grantSandboxAccess, sandboxAccessOf } from '../domain/purchases/entitlements/sandbox-access.ts'
-import { gatherEvidenceOfBoth, gatherEvidenceWithReason } from '../domain/purchases/sandbox-claim.ts'
+import { gatherEvidenceOfBoth, gatherEvidenceWithReason, type ReasonTime } from '../domain/purchases/sandbox-claim.ts'
 import { type AnyClaim, type Confirmation, configOfStore, type Evidence } from '../domain/purchases/verification.ts'
 import type { Pool } from '../store/connect.ts'
 import { transaction } from '../store/transaction.ts'
@@ -43,18 +43,20 @@ export function purchasedAt(purchased: number | undefined, now: number): string 
   return wholeSeconds(purchased === undefined || purchased * 1000 > nowMs + MAX_AHEAD_MS ? nowMs : purchased * 1000)
 }
 
-/** What the store says of a claim. Holds no turn during a fetch from the store. */
+/** What the store says of a claim. Holds no turn during a fetch from the store. `reasons`: shared by the claims of one request. */
 export async function evidenceOfApp(
   { owner, environmentKind, deps, inTurn }: AppClaimant,
   claim: AnyClaim,
   signal?: AbortSignal,
+  reasons?: ReasonTime,
 ): Promise<Evidence> {
   const { config, access } = await inTurn(async db => ({
     config: await configOfStore(db, owner.project, claim),
     access: claim.platform === 'app_store' ? await sandboxAccessOf(db, owner.project) : 'refuse',
   }))
   const claimant = { project: owner.project, environment: environmentKind, key: owner.kind }
-  const evidence = await (access === 'grant' ? gatherEvidenceOfBoth : gatherEvidenceWithReason)(deps, claimant, claim, config, signal)
+  const gather = access === 'grant' ? gatherEvidenceOfBoth : gatherEvidenceWithReason
+  const evidence = await gather(deps, claimant, claim, config, signal, reasons)
   return evidence.is === 'other_environment' && access === 'grant' ? { ...evidence, givesAccess: true } : evidence
 }
 

@@ -1,6 +1,7 @@
 import { googlePlanOf } from '../../domain/catalogue/products/product.ts'
 import { Refusal } from '../../domain/kernel/refusal.ts'
 import type { PurchaseInput } from '../../domain/purchases/claim.ts'
+import { type ReasonTime, reasonTime } from '../../domain/purchases/sandbox-claim.ts'
 import { claimToVerify, type Evidence, verificationTime } from '../../domain/purchases/verification.ts'
 import { timeLimit } from '../../store/time-limit.ts'
 import { evidenceOfApp, recordOfApp, told } from '../app-purchase.ts'
@@ -39,7 +40,8 @@ function inWordsOfSdk(error: unknown, evidence: Evidence): unknown {
   }
 }
 
-const evidenceOf = (call: SdkCaller, input: PurchaseInput, signal?: AbortSignal) => evidenceOfApp(call, claimToVerify(input), signal)
+const evidenceOf = (call: SdkCaller, input: PurchaseInput, signal?: AbortSignal, reasons?: ReasonTime) =>
+  evidenceOfApp(call, claimToVerify(input), signal, reasons)
 
 /** Records a purchase with what its store says of it. A transaction that the user has already stays as it is. */
 export async function recordClaim(call: SdkCaller, input: PurchaseInput, evidence: Evidence): Promise<void> {
@@ -74,10 +76,11 @@ const AT_ONCE = 5
  */
 export async function claimEach(call: SdkCaller, inputs: PurchaseInput[]): Promise<void> {
   const late = timeLimit(PATIENCE_MS).signal
+  const reasons = reasonTime()
   let unanswered: SdkProblem | undefined
   for (let from = 0; from < inputs.length; from += AT_ONCE) {
     const some = inputs.slice(from, from + AT_ONCE)
-    const evidences = await Promise.all(some.map(input => evidenceOf(call, input, AbortSignal.any([late, verificationTime()]))))
+    const evidences = await Promise.all(some.map(input => evidenceOf(call, input, AbortSignal.any([late, verificationTime()]), reasons)))
     for (const [i, evidence] of evidences.entries()) {
       const problem = await refusalOf(recordClaim(call, some[i]!, evidence))
       if (!problem) continue
