@@ -108,6 +108,51 @@ test('go with their user', async () => {
   expect(await tracesOf(api.pool, 'erased-1')).toEqual([])
 })
 
+test('wrong requests are one row a day for each store, whatever they name', async () => {
+  const keys = await api.newProject()
+  const user = await userOf(api, keys.secret)
+  const claimed = (n: number) => ({ platform: 'app_store' as const, product: `p${n}`, transaction: String(n), token: `000000000000000${n}` })
+  for (let n = 0; n < 5; n++) await record(keys, user, attempt('', { claimed: claimed(n), reason: 'malformed', word: null }))
+  await record(keys, user, attempt('', { claimed: { ...claimed(0), platform: 'stripe' }, reason: 'malformed', word: null }))
+  expect((await listed(keys, user)).data).toMatchObject([
+    { times: 1, platform: 'stripe' },
+    { times: 5, product_id: 'p0' },
+  ])
+})
+
+test('does not wait for the erasure of its user', async () => {
+  const keys = await api.newProject()
+  const user = await userOf(api, keys.secret)
+  const erasing = await api.pool.connect()
+  await erasing.query('begin')
+  try {
+    await erasing.query('delete from users where environment = $1 and id = $2', [keys.production, user])
+    await record(keys, user, attempt('1'))
+    expect(await count(keys.production)).toBe(0)
+  } finally {
+    await erasing.query('rollback')
+    erasing.release()
+  }
+  await record(keys, user, attempt('1'))
+  expect(await count(keys.production)).toBe(1)
+})
+
+test('of a user whom both environments have, the first one gets the row', async () => {
+  const keys = await api.newProject()
+  const user = await userOf(api, keys.secret)
+  await api.pool.query(
+    'insert into users (environment, id, created_at, last_seen_at) select $2, id, created_at, last_seen_at from users where environment = $1',
+    [keys.production, keys.sandboxEnvironment],
+  )
+  for (const [first, second] of [
+    [keys.production, keys.sandboxEnvironment],
+    [keys.sandboxEnvironment, keys.production],
+  ] as const) {
+    await recordAttempt(api.pool, [first, second], user, attempt('1'))
+    expect(await count(first)).toBe(1)
+  }
+})
+
 test('a refusal inside of a transaction leaves its row, and no purchase', async () => {
   const user = await userOf(api)
   const data = { transaction_id: 'unlinked-1', product_id: 'nothing.links.this' }

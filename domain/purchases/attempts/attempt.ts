@@ -44,26 +44,47 @@ const DROP_OLDEST = {
            select id from purchase_attempts where environment = $1 and user_id = $2 order by created_at desc, id desc offset $3))`,
 }
 
+/** What must be equal for a repetition. A wrong request may name anything: without its names it makes one row a day. */
+function hashOf({ source, claimed, reason }: NewAttempt): Buffer {
+  const { platform, product, transaction, token } = claimed
+  const named = reason === 'malformed' ? [null, null, null] : [product, transaction, token]
+  return createHash('sha256')
+    .update(JSON.stringify([source, platform, ...named, reason]))
+    .digest()
+}
+
 /**
- * Records that a claim of a user was refused; of a user whom none of the environments has, nothing. A repetition on the same day counts in the
- * row of the first one, with the latest answer of the store.
+ * Records that a claim of a user was refused, in the first environment that has the user; of a user whom none has, or who is being erased, nothing. A
+ * repetition on the same day counts in the row of the first one, with the latest answer of the store.
  */
 export async function recordAttempt(db: Db, environments: Environment[], user: string, attempt: NewAttempt): Promise<void> {
   const { source, claimed, reason, word } = attempt
   const { platform, product, transaction, token } = claimed
-  const hash = createHash('sha256')
-    .update(JSON.stringify([source, platform, product, transaction, token, reason]))
-    .digest()
   const { rows } = await db.query<{ environment: Environment; is_new: boolean }>({
     name: 'record-attempt',
     text: `insert into purchase_attempts (environment, user_id, source, platform, product, transaction, token_digest, reason, answer_code,
              answer_message, claim_hash, created_at, last_at)
            select u.environment, u.id, $3, $4, $5, $6, $7, $8, $9, $10, $11, n.now, n.now
-           from users u cross join lateral environment_now(u.environment) n(now) where u.environment = any ($1::int[]) and u.id = $2
+           from (
+             select environment, id from users where environment = any ($1::int[]) and id = $2
+             order by array_position($1::int[], environment) limit 1 for key share skip locked
+           ) u cross join lateral environment_now(u.environment) n(now)
            on conflict (environment, user_id, day, claim_hash) do update set times = purchase_attempts.times + 1, last_at = excluded.last_at,
              answer_code = excluded.answer_code, answer_message = excluded.answer_message
            returning environment, times = 1 as is_new`,
-    values: [environments, user, source, platform, product, transaction, token, reason, word?.code ?? null, word?.message ?? null, hash],
+    values: [
+      environments,
+      user,
+      source,
+      platform,
+      product,
+      transaction,
+      token,
+      reason,
+      word?.code ?? null,
+      word?.message ?? null,
+      hashOf(attempt),
+    ],
   })
   const recorded = rows[0]
   if (recorded?.is_new) await db.query({ ...DROP_OLDEST, values: [recorded.environment, user, MOST_ROWS] })
