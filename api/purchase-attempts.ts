@@ -25,28 +25,49 @@ const SOURCE: Record<string, AttemptSource> = {
 
 const MALFORMED = new Set([400, 413, 415])
 
+/** `isCounted`: without a row. */
+type Why = Pick<NewAttempt, 'reason' | 'word'> & { isCounted?: true }
+
 /** Null: the request has failed for another reason than its claim, or its claims have left attempts of their own. */
-function reasonOf(error: unknown): Pick<NewAttempt, 'reason' | 'word'> | null {
+function reasonOf(error: unknown): Why | null {
   for (let one = error; one instanceof Error; one = one.cause) {
     if (one instanceof SdkProblem && one.isRecorded) return null
     if (one instanceof Refusal) return attemptReason(one)
   }
   if (error instanceof Problem || error instanceof V3Problem || error instanceof SdkProblem)
     return MALFORMED.has(error.status) ? { reason: 'malformed', word: null } : null
-  // Without the database there is no row.
-  return classifyFailure(error) === 'unavailable' ? null : { reason: 'service_failed', word: null }
+  // A database that is away or overloaded gets no further statement.
+  const failure = classifyFailure(error)
+  return { reason: 'service_failed', word: null, ...((failure === 'unavailable' || failure === 'timeout') && { isCounted: true }) }
+}
+
+/** The answer waits for the record of its claim so long. */
+const RECORD_MS = 1_000
+
+/** Waits for the work, but no longer; the work goes on. */
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>(resolve => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([work, late])
+  clearTimeout(timer)
 }
 
 /** Counts a refused claim, and records it where its user exists. A failure to record it is logged, and changes nothing for the caller. */
-async function record(deps: AttemptDeps, environments: Environment[], user: string | undefined, attempt: NewAttempt): Promise<void> {
+async function record(
+  deps: AttemptDeps,
+  environments: Environment[],
+  user: string | undefined,
+  { isCounted, ...attempt }: NewAttempt & Pick<Why, 'isCounted'>,
+): Promise<void> {
   const { platform } = attempt.claimed
   deps.metrics.purchaseRefused(platform === null ? '' : CONFIGURATION_OF_STORE[platform], attempt.reason)
-  if (user === undefined || !storable(user)) return
-  try {
-    await deps.turns(environments[0]!, false, () => recordAttempt(deps.pool, environments, user, attempt))
-  } catch (error) {
-    deps.log.warn({ err: error }, 'a refused purchase could not be recorded')
-  }
+  if (isCounted || user === undefined || !storable(user)) return
+  const recorded = deps
+    .turns(environments[0]!, false, () => recordAttempt(deps.pool, environments, user, attempt))
+    .catch(error => deps.log.warn({ err: error }, 'a refused purchase could not be recorded'))
+  await atMost(RECORD_MS, recorded)
 }
 
 const NOTHING_CLAIMED = claimedIn(undefined)

@@ -5,6 +5,7 @@ import { appReceipt } from '../../harness/stores/app-receipt.ts'
 import { appleSubscription, MONTHLY } from '../../harness/stores/apple-subscription.ts'
 import { type ReachedStores, startStores } from '../../harness/stores/reached-stores.ts'
 import { openShop, STORES, sell } from '../../harness/stores/sale.ts'
+import { until } from '../../harness/until.ts'
 import { v3Client, v3User } from '../../harness/v3.ts'
 import { android } from '../../sdk/android.ts'
 import { newUid, sdkClient } from '../../sdk/client.ts'
@@ -28,6 +29,11 @@ const priced = { price: '9.99', currency: 'EUR' }
 type Attempt = Record<string, unknown>
 const attemptsOf = async (user: string, key = stores.project.secret): Promise<Attempt[]> =>
   (await stores.good('GET', `/v4/users/${user}/purchase-attempts`, undefined, key)).data as Attempt[]
+
+async function counted(labels: string): Promise<number> {
+  const text = await (await fetch(`${stores.api.url}/metrics`)).text()
+  return Number(new RegExp(`^perennial_purchase_refusals_total\\{${labels}\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
+}
 
 async function appUser(environment: 'prod' | 'sandbox' = 'prod') {
   const v3 = v3Client(stores.api)
@@ -90,8 +96,9 @@ describe('v3', () => {
     expect((await claim({ ...google, price: 'much', currency: 'EUR' })).status).toBe(400)
     expect((await claim({ play_store_data: { product_id: 'pro' }, ...priced })).status).toBe(400)
     const attempts = await attemptsOf(user)
-    expect(attempts.map(({ reason }) => reason)).toEqual(['malformed', 'malformed', 'store_unreachable', 'not_connected'])
-    expect(attempts.slice(1)).toMatchObject(
+    expect(attempts.map(({ reason }) => reason)).toEqual(['malformed', 'store_unreachable', 'not_connected'])
+    expect(attempts[0]).toMatchObject({ times: 2 })
+    expect(attempts).toMatchObject(
       Array.from({ length: 3 }, () => ({ source: 'v3', product_id: 'pro', transaction_id: 'GPA.1', token_digest: DIGEST })),
     )
     expect(JSON.stringify(attempts)).not.toContain('nobody-may-read')
@@ -272,13 +279,44 @@ describe('v4', () => {
     expect(lines.filter(({ msg }) => msg === 'a purchase was refused')).toHaveLength(1)
   })
 
+  test('the answer waits one second for the record', async () => {
+    await openShop(stores, 'google')
+    const { id } = await stores.user()
+    const locking = await stores.api.pool.connect()
+    await locking.query('begin')
+    await locking.query('lock table purchase_attempts in share mode')
+    const from = performance.now()
+    try {
+      expect((await post(id, body)).status).toBe(422)
+      expect(performance.now() - from).toBeGreaterThan(900)
+      expect(performance.now() - from).toBeLessThan(4_000)
+    } finally {
+      await locking.query('rollback')
+      locking.release()
+    }
+    // The record goes on meanwhile.
+    await until('the attempt is recorded', async () => (await attemptsOf(id)).length === 1 || undefined)
+  })
+
+  test('a database that is overloaded: only the metric', async () => {
+    await openShop(stores, 'stripe')
+    const { id } = await stores.user()
+    await stores.api.pool.query(`
+      create function late() returns trigger language plpgsql as $$ begin raise exception 'late' using errcode = '57014'; end $$;
+      create trigger late before insert on purchases for each row execute function late()`)
+    const before = await counted('store="stripe",reason="service_failed"')
+    try {
+      expect((await post(id, sell(stores, 'stripe', 'production').claim)).status).toBe(504)
+    } finally {
+      await stores.api.pool.query('drop function late() cascade')
+    }
+    expect(await attemptsOf(id)).toEqual([])
+    expect((await counted('store="stripe",reason="service_failed"')) - before).toBe(1)
+  })
+
   test('the metric counts by store and reason, also what is of no user', async () => {
     await openShop(stores, 'google')
     const { id } = await stores.user()
-    const counted = async (labels: string) => {
-      const text = await (await fetch(`${stores.api.url}/metrics`)).text()
-      return Number(new RegExp(`^perennial_purchase_refusals_total\\{${labels}\\} (\\d+)`, 'm').exec(text)?.[1] ?? 0)
-    }
     const labels = ['store="google",reason="store_says_no"', 'store="",reason="malformed"'] as const
     const before = await Promise.all(labels.map(counted))
     await post(id, body)
