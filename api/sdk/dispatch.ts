@@ -32,6 +32,8 @@ export async function dispatchSdk(
   deps: SdkDeps,
   check: AnswerCheck,
 ): Promise<{ status: number; body: string }> {
+  // Known also where the body cannot be read.
+  request.onUser(userInHeader(request.request.headers))
   const body = description.body ? (withoutNulls(await readBody(request.request, description.body.limit)) ?? {}) : undefined
   request.onBody(body)
   const input = { path: request.parameters, query: {}, body }
