@@ -10,6 +10,7 @@ import { claimedIn } from './claimed-transaction.ts'
 import type { RequestState } from './context.ts'
 import { Problem } from './errors.ts'
 import type { ApiDeps } from './operation.ts'
+import { BodyBrokenOff } from './read-body.ts'
 import { SdkProblem } from './sdk/errors.ts'
 import { V3Problem } from './v3/errors.ts'
 
@@ -34,6 +35,7 @@ function reasonOf(error: unknown): Why | null {
     if (one instanceof SdkProblem && one.isRecorded) return null
     if (one instanceof Refusal) return attemptReason(one)
   }
+  if (error instanceof BodyBrokenOff) return null
   if (error instanceof Problem || error instanceof V3Problem || error instanceof SdkProblem)
     return MALFORMED.has(error.status) ? { reason: 'malformed', word: null } : null
   // A database that is away or overloaded gets no further statement.

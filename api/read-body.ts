@@ -12,6 +12,13 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i
 const tooLarge = (limit: number) => new Problem('invalid_request', `the body is larger than ${limit} bytes`, { status: 413 })
 const wrongType = (message: string) => new Problem('invalid_request', message, { status: 415 })
 
+/** The client went away before the end of its body: nobody reads an answer. */
+export class BodyBrokenOff extends Problem {
+  constructor() {
+    super('invalid_request', 'the body could not be read to its end')
+  }
+}
+
 /** The parsed JSON of a request, `{}` without a body. `limit` in bytes. */
 export async function readBody(request: IncomingMessage, limit: number): Promise<unknown> {
   const length = request.headers['content-length']
@@ -23,7 +30,7 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   request.on('data', counter.read)
   const bytes = await getRawBody(request, { limit, length }).catch(error => {
     if (error.type === 'entity.too.large') throw typeFault ?? tooLarge(limit)
-    throw new Problem('invalid_request', 'the body could not be read to its end')
+    throw new BodyBrokenOff()
   })
   if (bytes.length === 0) return {}
   if (typeFault) throw typeFault

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { appReceipt } from '../../harness/stores/app-receipt.ts'
@@ -7,7 +9,7 @@ import { type ReachedStores, startStores } from '../../harness/stores/reached-st
 import { openShop, STORES, sell } from '../../harness/stores/sale.ts'
 import { until } from '../../harness/until.ts'
 import { v3Client, v3User } from '../../harness/v3.ts'
-import { android } from '../../sdk/android.ts'
+import { android, androidHeaders } from '../../sdk/android.ts'
 import { newUid, sdkClient } from '../../sdk/client.ts'
 import { type IosOptions, ios } from '../../sdk/ios.ts'
 
@@ -204,6 +206,21 @@ describe('the mobile SDKs', () => {
     expect(await attemptsOf(phone.uid)).toMatchObject([{ source: 'sdk', reason: 'malformed' }])
   })
 
+  test('a purchase of the user whom only the header names', async () => {
+    await openShop(stores, 'google')
+    const phone = { key: stores.project.projectKey, uid: newUid() }
+    const client = sdkClient(stores.api)
+    await android(client).init(phone)
+    const headers = androidHeaders(phone)
+    const unlinked = { purchase: { purchase_token: TOKEN, product: 'gems' } }
+    for (const sent of [{ body: unlinked }, { raw: '{"purchase":' }])
+      expect((await client('POST', '/v1/user/purchase', { headers, ...sent })).status).toBe(400)
+    expect(await attemptsOf(phone.uid)).toMatchObject([
+      { source: 'sdk', reason: 'malformed', platform: null },
+      { source: 'sdk', reason: 'product_not_linked', platform: 'play_store' },
+    ])
+  })
+
   test('a receipt that somebody waits for', async () => {
     await openShop(stores, 'apple')
     const phone: IosOptions = {
@@ -263,6 +280,21 @@ describe('v4', () => {
     })
     expect(response.status).toBe(400)
     expect(await attemptsOf(id)).toMatchObject([{ reason: 'malformed', platform: null }])
+  })
+
+  test('a body that breaks off leaves nothing', async () => {
+    const { id } = await stores.user()
+    const before = await counted('store="",reason="malformed"')
+    written.length = 0
+    const { hostname, port } = new URL(stores.api.url)
+    const socket = connect(Number(port), hostname)
+    const lines = ['POST', `/v4/users/${id}/purchases`, 'HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 900\r\n']
+    socket.write(`${lines.join(' ')}Authorization: Bearer ${stores.project.secret}\r\n\r\n{"price":`)
+    await setTimeout(200)
+    socket.destroy()
+    await until('the request has failed', async () => written.some(line => line.includes('to its end')) || undefined)
+    expect(await attemptsOf(id)).toEqual([])
+    expect(await counted('store="",reason="malformed"')).toBe(before)
   })
 
   test('the answer is the same when the attempt cannot be recorded', async () => {
