@@ -22,7 +22,8 @@ export function storeDataIn(body: unknown): { store: Store; data: Fields } | nul
   return { store: 'purchase_token' in body.purchase ? 'play_store' : 'app_store', data: body.purchase }
 }
 
-const LONGEST_PRODUCT = 255
+/** As stores form it. What has another form may be anything, such as a token in the wrong field. */
+const PRODUCT = /^[\w.:-]{1,150}$/
 const textOf = (value: unknown): string | undefined => {
   const text = typeof value === 'number' ? String(value) : value
   return typeof text === 'string' && text !== '' ? text : undefined
@@ -39,7 +40,7 @@ export function claimedIn(body: unknown): AttemptedClaim {
   const token = textOf(data.purchase_token) ?? textOf(data.signed_transaction) ?? (isPublic ? undefined : id)
   return {
     platform,
-    product: product?.replaceAll('\0', '').slice(0, LONGEST_PRODUCT).toWellFormed() ?? null,
+    product: product !== undefined && PRODUCT.test(product) ? product : null,
     transaction: isPublic ? id : null,
     token: token === undefined ? null : tokenDigest(token),
   }

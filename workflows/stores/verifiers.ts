@@ -8,6 +8,7 @@ import type { Db } from '../../store/connect.ts'
 import { confirmCredible } from './confirm-credible.ts'
 import { NO_PATIENCE_MS, quotaOf } from './quota.ts'
 import type { ClaimAnswer, StoreClient } from './store-client.ts'
+import { storeWord } from './store-word.ts'
 
 type Verify = Verifiers[keyof Verifiers]
 type Verified = Awaited<ReturnType<Verify>>
@@ -23,9 +24,9 @@ function verified(answer: ClaimAnswer, question: number): Verified {
     case 'gone':
       return { is: 'unknown', word: answer.word }
     case 'later':
-      return { is: 'no_answer', word: { code: answer.why } }
+      return { is: 'no_answer', word: storeWord(answer.why) }
     case 'refused':
-      return { is: 'no_answer', isRefused: true, word: { code: answer.why } }
+      return { is: 'no_answer', isRefused: true, word: storeWord(answer.why) }
     default:
       return answer satisfies never
   }
