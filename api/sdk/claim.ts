@@ -13,9 +13,9 @@ import type { SdkCaller } from './operation.ts'
 const NO_ANSWER = 'the store gave no answer'
 
 /** Whoever has the app reads this: it tells no more of what the store knows. */
-function fraudWords({ is }: Evidence): string {
-  if (is === 'unconfirmed') return 'no store confirms the purchase'
-  return is === 'other_environment'
+function fraudWords(evidence: Evidence): string {
+  if (evidence.is === 'unconfirmed') return 'no store confirms the purchase'
+  return evidence.is === 'other_environment' && !evidence.givesAccess
     ? 'the store confirms the purchase for the other environment'
     : 'the store does not confirm the purchase'
 }

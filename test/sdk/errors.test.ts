@@ -1,4 +1,5 @@
 // What mobile SDKs are told when something is wrong: the codes that they know, in the place in which they look.
+import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product } from '../harness/purchases.ts'
@@ -137,6 +138,29 @@ describe('a purchase', () => {
       await other.stop()
     }
   })
+})
+
+test('a purchase of the sandbox that names no product is not confirmed, whatever access the project grants for it', async () => {
+  const other = await startApi({
+    verifiers: {
+      app_store: async ({ environment }) =>
+        environment === 'production' ? { is: 'unknown' } : { is: 'confirmed', environment, reports: [], lineage: '77', subject: '77' },
+    },
+  })
+  try {
+    await product(other, { id: 'monthly', apple_product_id: 'm' })
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const iap_private_key = privateKey.export({ type: 'pkcs8', format: 'pem' })
+    const key = { iap_key_identifier: '2X9R4HXF34', iap_issuer_id: '57246542-96fe-1a63-e053-0824d011072a', iap_private_key }
+    const body = { bundle_id: 'com.x', app_id: '1234567890', ...key }
+    const stored = await other.call('POST', '/v4/project-settings/stores/apple', { body })
+    expect(stored.status, stored.text).toBe(200)
+    const phone = { key: other.project.projectKey, uid: newUid() }
+    const reply = await ios(sdkClient(other)).purchase(phone, { id: '77', product: 'm' })
+    expect([reply.status, reply.body.data.message]).toEqual([422, 'the store does not confirm the purchase'])
+  } finally {
+    await other.stop()
+  }
 })
 
 describe('the transport', () => {
