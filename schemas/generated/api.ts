@@ -7818,7 +7818,7 @@ export interface components {
             /** @description The first 16 digits of the SHA-256 of the purchase token or the signed transaction, which are not kept. */
             token_digest: string | null;
             reason: components["schemas"]["PurchaseAttemptReason"];
-            /** @description What the store answered, of the last repetition; null when it was not asked or confirms the purchase. */
+            /** @description What the store answered, of the last repetition; null when it was not asked, confirms the purchase, or answered with something else than what was claimed. */
             store_answer: {
                 /** @description `http_` with the status and the store's own code, such as `http_404_4040010`; or why there was no answer, such as `timeout`. */
                 code: string;

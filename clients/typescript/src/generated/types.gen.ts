@@ -3319,7 +3319,7 @@ export type PurchaseAttempt = {
     token_digest: string | null;
     reason: PurchaseAttemptReason;
     /**
-     * What the store answered, of the last repetition; null when it was not asked or confirms the purchase.
+     * What the store answered, of the last repetition; null when it was not asked, confirms the purchase, or answered with something else than what was claimed.
      */
     store_answer: {
         /**
