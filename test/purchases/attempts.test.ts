@@ -111,7 +111,12 @@ test('go with their user', async () => {
 test('wrong requests are one row a day for each store, whatever they name', async () => {
   const keys = await api.newProject()
   const user = await userOf(api, keys.secret)
-  const claimed = (n: number) => ({ platform: 'app_store' as const, product: `p${n}`, transaction: String(n), token: `000000000000000${n}` })
+  const claimed = (n: number) => ({
+    platform: 'app_store' as const,
+    product: `p${n}`,
+    transaction: String(n),
+    token: `000000000000000${n}`,
+  })
   for (let n = 0; n < 5; n++) await record(keys, user, attempt('', { claimed: claimed(n), reason: 'malformed', word: null }))
   await record(keys, user, attempt('', { claimed: { ...claimed(0), platform: 'stripe' }, reason: 'malformed', word: null }))
   expect((await listed(keys, user)).data).toMatchObject([
@@ -144,13 +149,12 @@ test('of a user whom both environments have, the first one gets the row', async 
     'insert into users (environment, id, created_at, last_seen_at) select $2, id, created_at, last_seen_at from users where environment = $1',
     [keys.production, keys.sandboxEnvironment],
   )
-  for (const [first, second] of [
-    [keys.production, keys.sandboxEnvironment],
-    [keys.sandboxEnvironment, keys.production],
-  ] as const) {
-    await recordAttempt(api.pool, [first, second], user, attempt('1'))
-    expect(await count(first)).toBe(1)
-  }
+  const both = [keys.production, keys.sandboxEnvironment]
+  const counts = () => Promise.all(both.map(count))
+  await recordAttempt(api.pool, both, user, attempt('1'))
+  expect(await counts()).toEqual([1, 0])
+  await recordAttempt(api.pool, both.toReversed(), user, attempt('2'))
+  expect(await counts()).toEqual([1, 1])
 })
 
 test('a refusal inside of a transaction leaves its row, and no purchase', async () => {
