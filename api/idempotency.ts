@@ -34,9 +34,14 @@ export type Answered = {
 }
 export type IdempotentRequest = { environment: Environment; operation: string; key: string; hash: Buffer; user: string | null }
 
-/** Whether a refusal is stored. A refusal of the operation is; one that a corrected or repeated request may avoid is not. */
+/**
+ * Whether a refusal is stored. A refusal of the operation is; one that a corrected or repeated request may avoid is not, nor one of the key that
+ * makes the request: another key may repeat it.
+ */
 const isStored = ({ status, body }: Problem) =>
-  [403, 404, 409, 422].includes(status) || (status === 400 && body.error.code !== 'invalid_data' && body.error.code !== 'invalid_request')
+  (status === 403 && body.error.code !== 'control_forbidden') ||
+  [404, 409, 422].includes(status) ||
+  (status === 400 && body.error.code !== 'invalid_data' && body.error.code !== 'invalid_request')
 
 /**
  * Performs the request once per key: the answer is stored in the transaction of the effect. "In progress" is an advisory lock of the

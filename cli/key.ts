@@ -66,7 +66,7 @@ const createKeyAction = action({
     sandbox: { says: 'for the sandbox of the project' },
     expires: {
       value: 'WHEN',
-      says: 'a duration (P90D), a day or a time after which it opens nothing; without it, it works until it is revoked',
+      says: 'a duration (P90D), or the day (its beginning in UTC) or time from which on it opens nothing; without it, it works until it is revoked',
     },
     'allow-ip': {
       value: 'NETWORK',

@@ -60,11 +60,14 @@ export const instant = (text: string): number | undefined => {
 /** Postgres cannot store NUL in text, and half of a surrogate pair is not a character. */
 export const storable = (text: string) => !text.includes('\0') && text.isWellFormed()
 
+/** Whether it is an IPv4 address written as one of IPv6, in any of its forms: ::ffff:10.0.0.1, 0:0:0:0:0:ffff:a00:1. */
+const isMapped = (address: string) => isIP(address) === 6 && /^\[::ffff:/.test(new URL(`http://[${address}]`).hostname)
+
 /** An IP address, or a network as an address with the length of its prefix: 203.0.113.7, 203.0.113.0/24, 2001:db8::/32. */
 const isNetwork = (text: string) => {
   const [address = '', prefix, ...more] = text.split('/')
   // A zone such as %eth0 has a meaning on one machine only. An IPv4 address is compared as such, however a socket writes it.
-  const version = /%|^::ffff:/i.test(address) ? 0 : isIP(address)
+  const version = address.includes('%') || isMapped(address) ? 0 : isIP(address)
   if (version === 0 || more.length > 0) return false
   return prefix === undefined || (/^(0|[1-9]\d{0,2})$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128))
 }

@@ -67,11 +67,12 @@ export async function findNamedKey(
   return { owner: { keyId, kind: 'named', project, environment, environmentKind, scopes: new Set(scopes) }, isUseDue }
 }
 
-/** Writes when and from where the key was used, unless another process has done so within the last minute. */
+/** Writes when and from where the key was used, unless another process has done so within the last minute. Never waits for a lock of the row. */
 export async function noteUse(db: Db, { environment, keyId }: NamedKeyOwner, address: string | null): Promise<void> {
   await db.query({
     name: 'note-use-of-named-key',
-    text: `update api_keys set last_used_at = clock_timestamp(), last_used_address = $3 where environment = $1 and id = $2 and ${IS_USE_DUE}`,
+    text: `update api_keys set last_used_at = clock_timestamp(), last_used_address = $3 where (environment, id) in (
+             select environment, id from api_keys where environment = $1 and id = $2 and ${IS_USE_DUE} for no key update skip locked)`,
     values: [environment, keyId, address],
   })
 }
@@ -104,6 +105,8 @@ export type NewNamedKey = {
 
 const MAX_KEYS = 1_000
 
+export const REVOKED_KEY = 'this key was revoked'
+
 /**
  * Creates a key and returns it in clear, for the only time. `maker`: the named key that asks for it, which gives no more than it has. The caller
  * has the project's row locked, so that no two creations count the same keys. Throws `conflict` above the limit.
@@ -119,7 +122,7 @@ export async function createNamedKey(
     `insert into api_keys (environment, id, name, scopes, hash, last_four, allowed_addresses, created_by_kind, created_by, created_at, expires_at)
      select $1, $2, $3, $4, $5, $6, array(select distinct network(a::inet) from unnest($7::text[]) a order by 1), $8, $9,
        date_trunc('second', clock_timestamp()), date_trunc('second', $10::timestamptz)
-     where (select count(*) from api_keys where environment = $1 and revoked_at is null) < $11 returning ${COLUMNS}`,
+     where (select count(*) from api_keys where environment = $1 and ${IS_IN_FORCE}) < $11 returning ${COLUMNS}`,
     [
       ...[environment, orderedId('key'), name, [...new Set(scopes)].sort(), hashKey(key), key.slice(-4)],
       ...[allowedAddresses, by.kind, by.id, expiresAt, MAX_KEYS],
@@ -127,6 +130,15 @@ export async function createNamedKey(
   )
   if (!rows[0]) throw conflict(`an environment has at most ${MAX_KEYS} named keys: revoke some`)
   return { key, row: rows[0] }
+}
+
+/** Throws `control_forbidden` for a key that was revoked since the request began. In a transaction a revocation waits for its end. */
+export async function assertInForce(db: Db, { environment, keyId }: NamedKeyOwner): Promise<void> {
+  const { rowCount } = await db.query(`select 1 from api_keys where environment = $1 and id = $2 and ${IS_IN_FORCE} for share`, [
+    environment,
+    keyId,
+  ])
+  if (rowCount === 0) throw new Refusal('control_forbidden', REVOKED_KEY)
 }
 
 /** What is left out becomes what the maker has. Throws `control_forbidden` for more than that, and where the maker was revoked meanwhile. */
@@ -139,7 +151,7 @@ async function within(tx: Tx, environment: Environment, maker: string, wanted: N
     [environment, maker, wanted.expiresAt, wanted.allowedAddresses],
   )
   const own = rows[0]
-  if (!own) throw new Refusal('control_forbidden', 'this key was revoked')
+  if (!own) throw new Refusal('control_forbidden', REVOKED_KEY)
   const missing = wanted.scopes.filter(scope => !own.scopes.includes(scope))
   if (missing.length > 0) throw new Refusal('control_forbidden', `this key has no scope ${missing.join(', ')} to give`)
   if (own.lasts) throw new Refusal('control_forbidden', `a key that this key creates lasts until ${own.expires_at} at most`)

@@ -1,7 +1,8 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Trail } from '../kernel/audit/record.ts'
+import { Refusal } from '../kernel/refusal.ts'
 import { assertCurrent, type KeyOwner } from './keys.ts'
-import type { NamedKeyOwner } from './named-keys.ts'
+import { assertInForce, type NamedKeyOwner } from './named-keys.ts'
 
 /** Who makes a request of v4. */
 export type Principal = KeyOwner | NamedKeyOwner
@@ -20,9 +21,19 @@ export function actorFor(principal: Principal): Trail['actor'] {
   }
 }
 
-/** Throws `control_forbidden` for a Secret Key that was replaced since the request began. A named key is looked up by every request. */
+/** Throws `control_forbidden` for a Secret Key that was replaced, or a named key that was revoked, since the request began. */
 export async function assertNotReplaced(db: Db, principal: Principal): Promise<void> {
-  if (principal.kind !== 'named') await assertCurrent(db, principal.keyId)
+  if (principal.kind === 'named') await assertInForce(db, principal)
+  else await assertCurrent(db, principal.keyId)
+}
+
+/** Throws `control_forbidden` for a named key of the sandbox: what belongs to the project as a whole is that of production, too. */
+export function assertOfProject({ kind, environmentKind }: Principal): void {
+  if (kind === 'named' && environmentKind === 'sandbox')
+    throw new Refusal(
+      'control_forbidden',
+      'settings of the project are those of production, too: a named key of the sandbox does not change them',
+    )
 }
 
 /** Until the transaction ends, no Secret Key of the project is replaced and no other transaction changes what belongs to the project. */

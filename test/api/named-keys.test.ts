@@ -105,6 +105,23 @@ describe('a named key', () => {
     expect([wrong.status, wrong.body.error.details]).toEqual([400, [{ field: 'environment', message: expect.any(String) }]])
   })
 
+  test('of the sandbox changes nothing that belongs to production, too', async () => {
+    const { key } = await namedKey(api, api.project, ['project_settings:write'], { sandbox: true })
+    const calls = [
+      api.call('PATCH', '/v4/project-settings', { key, body: { proxy_url: 'https://elsewhere.example/push' } }),
+      api.call('POST', '/v4/project-settings/stores/stripe', { key, body: { webhook_secret: 'whsec_of_somebody_else' } }),
+    ]
+    for (const { status, body } of await Promise.all(calls)) expect([status, body.error.code]).toEqual([403, 'control_forbidden'])
+  })
+
+  test('ends at the second that was asked for, by any offset and fraction that the format allows', async () => {
+    const { secret } = api.project
+    const ends = async (expires_at: string) => (await create(secret, { expires_at })).body.expires_at
+    expect(await ends('2099-12-30T00:00:00+23:00')).toBe('2099-12-29T01:00:00Z')
+    expect(await ends(`2099-12-30T00:00:00.${'1'.repeat(150)}Z`)).toBe('2099-12-30T00:00:00Z')
+    expect((await create(secret, { expires_at: inFuture(0) })).status).toBe(400)
+  })
+
   test('opens neither v3 nor the addresses of SDKs', async () => {
     const { key } = await namedKey(api, api.project, SCOPES)
     for (const token of [key, `test_${key}`])
@@ -225,6 +242,39 @@ describe('a key that opens nothing', () => {
   })
 })
 
+describe('a key that is refused again and again', () => {
+  test('does not lock out the other keys of its address', async () => {
+    const headers = { 'X-Forwarded-For': '198.51.100.78' }
+    const status = async (key: string) => (await proxied.call('GET', '/v4/events', { key, headers })).status
+    const dead = newNamedKey('production')
+    for (let n = 0; n < 150; n++) expect(await status(dead)).toBe(401)
+    const { key } = await namedKey(proxied, proxied.project, ['events:read'])
+    expect(await status(key)).toBe(200)
+  })
+
+  test('changes nothing with a request that it began before it was revoked', async () => {
+    const { key, id } = await namedKey(api, api.project, ['project_settings:write'])
+    const holder = await api.pool.connect()
+    try {
+      await holder.query('begin')
+      await holder.query('select 1 from projects where id = $1 for update', [api.project.id])
+      const late = api.call('PATCH', '/v4/project-settings', { key, body: { project_name: 'Mine' } })
+      await until('the request waits', async () => {
+        const { rowCount } = await api.pool.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query ilike '%projects%'`,
+        )
+        return rowCount || undefined
+      })
+      await holder.query('update api_keys set revoked_at = clock_timestamp() where id = $1', [id])
+      await holder.query('commit')
+      expect([(await late).status, (await late).body.error.code]).toEqual([403, 'control_forbidden'])
+    } finally {
+      holder.release()
+    }
+    expect((await api.pool.query('select name from projects where id = $1', [api.project.id])).rows[0].name).not.toBe('Mine')
+  })
+})
+
 describe('the last use', () => {
   test('is noted with the address, once a minute at most, whether the operation is allowed or not', async () => {
     const { key, id } = await namedKey(api, api.project, ['users:read'])
@@ -247,12 +297,14 @@ describe('the last use', () => {
     try {
       await holder.query('begin')
       await holder.query('select 1 from api_keys where id = $1 for update', [id])
-      expect((await events(key)).status).toBe(200)
+      // More than there are connections for keys.
+      for (let n = 0; n < 5; n++) expect((await events(key)).status).toBe(200)
       expect((await rowOf(id)).last_used_at).toBeNull()
     } finally {
       await holder.query('rollback')
       holder.release()
     }
+    await events(key)
     await until('a noted use', async () => (await rowOf(id)).last_used_at ?? undefined)
   })
 })

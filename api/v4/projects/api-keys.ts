@@ -38,9 +38,11 @@ export const v4CreateApiKey = inTransaction(
   async ({ body, project, environment, environmentKind, principal, trail, tx }) => {
     if (body.environment !== undefined && body.environment !== environmentKind)
       throw invalidField('environment', `must be ${environmentKind}, that of the key that makes the request`)
-    const expiresAt = body.expires_at ?? null
+    const expires = body.expires_at == null ? null : Math.floor(Date.parse(body.expires_at) / 1000) * 1000
     // Real time, as for the key.
-    if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) throw invalidField('expires_at', 'must lie in the future')
+    if (expires !== null && expires <= Date.now()) throw invalidField('expires_at', 'must lie in the future')
+    // Postgres knows fewer offsets than the format.
+    const expiresAt = expires === null ? null : new Date(expires).toISOString()
     await lockProject(tx, project)
     await assertNotReplaced(tx, principal)
     const maker = principal.kind === 'named' ? principal.keyId : undefined

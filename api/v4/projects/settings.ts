@@ -1,7 +1,7 @@
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import { invalidFields, Refusal } from '../../../domain/kernel/refusal.ts'
 import { rotateSecretKey } from '../../../domain/projects/keys.ts'
-import { assertNotReplaced } from '../../../domain/projects/principal.ts'
+import { assertNotReplaced, assertOfProject } from '../../../domain/projects/principal.ts'
 import { getSettings, type ProjectSettings, updateSettings } from '../../../domain/projects/settings.ts'
 import { emptyStoreConfig, findStoreConfig, STORE_CONFIG_PARTS, type StoreConfig } from '../../../domain/purchases/stores/config.ts'
 import { updateStoreConfig } from '../../../domain/purchases/stores/update.ts'
@@ -36,6 +36,7 @@ const notHttps = (value: string | null | undefined) => typeof value === 'string'
 export const v4UpdateProjectSettings = inTransaction(
   'v4UpdateProjectSettings',
   async ({ body, principal, project, trail, tx, deps }) => {
+    assertOfProject(principal)
     const faulty = (['proxy_url', 'rtdn_proxy_url'] as const).filter(field => notHttps(body[field]))
     if (faulty.length > 0)
       throw invalidFields(faulty.map(field => ({ field, message: 'must be an https address such as https://example.org/hook' })))
@@ -80,6 +81,7 @@ export const v4GetStoreConfig = onPool('v4GetStoreConfig', async ({ path: { plat
 export const v4UpdateStoreConfig = inTransaction(
   'v4UpdateStoreConfig',
   async ({ path: { platform }, body: { enabled, ...change }, principal, project, trail, tx, deps }) => {
+    assertOfProject(principal)
     validateStoreChange(platform, change)
     if (enabled === false && trail.actor.kind !== 'mcp')
       throw new Refusal('control_forbidden', 'a store is switched off through the MCP server only')

@@ -63,7 +63,7 @@ test.each([
     ['/transactions/', once],
   ] as const) {
     answerOf(path, { status, body: { error: { code: 'not_found' } } })
-    expect(await refresh(queue)).toEqual({ is })
+    expect(await refresh(queue)).toEqual({ is, word: { code: `http_${status}_not_found` } })
   }
 })
 
