@@ -105,7 +105,7 @@ export type NewNamedKey = {
 
 const MAX_KEYS = 1_000
 
-export const REVOKED_KEY = 'this key was revoked'
+const REVOKED_KEY = 'this key was revoked'
 
 /**
  * Creates a key and returns it in clear, for the only time. `maker`: the named key that asks for it, which gives no more than it has. The caller
