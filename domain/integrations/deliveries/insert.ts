@@ -35,7 +35,7 @@ const INSERT = `
       select *, row_number() over (partition by integration, user_id order by log_offset) as nth from created) c
     where user_id is null or nth = 1 and (
       select o.number from deliveries o where o.integration = c.integration and o.user_id = c.user_id and o.status in ('pending', 'retrying')
-        and o.source = 'event' limit 1) is null
+        and o.source = 'event' order by o.log_offset limit 1) is null
   ), placed as (
     select h.number, h.created_at, row_number() over (order by h.number) as nth, row_number() over (partition by h.integration order by h.number) as nth_of,
       i.number as destination, i.active, i.held_since
