@@ -32,7 +32,7 @@ export type AppClaimant = {
 }
 
 /** What the protocol of an app tells of an error, with the error itself: the record of refused claims goes by it. */
-export function told(problem: unknown, error: unknown): unknown {
+export function withCause(problem: unknown, error: unknown): unknown {
   if (problem instanceof Error && problem !== error) problem.cause = error
   return problem
 }

@@ -35,7 +35,7 @@ export function unknownKeys(clock: () => number = () => performance.now()) {
   }
 
   /** Waits while the lookups under way could use up what the address may try: most of them may find their keys. */
-  async function admit(address: string): Promise<Tries> {
+  async function startLookUp(address: string): Promise<Tries> {
     for (;;) {
       const tries = triesOf(address)
       if (tries.refused >= MOST_OF_AN_ADDRESS) {
@@ -57,7 +57,7 @@ export function unknownKeys(clock: () => number = () => performance.now()) {
     isRefused: (token: string): boolean => (refusedUntil.get(token) ?? 0) > clock(),
     /** Looks a key up for the address. Only a key that is not found counts. Throws 429 when the address has tried too many of them. */
     async lookUp<T>(address: string, find: () => Promise<T | null>): Promise<T | null> {
-      const tries = await admit(address)
+      const tries = await startLookUp(address)
       try {
         const found = await find()
         if (found === null) tries.refused++

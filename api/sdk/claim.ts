@@ -4,7 +4,7 @@ import type { PurchaseInput } from '../../domain/purchases/claim.ts'
 import { type ReasonTime, reasonTime } from '../../domain/purchases/sandbox-claim.ts'
 import { claimToVerify, type Evidence, verificationTime } from '../../domain/purchases/verification.ts'
 import { timeLimit } from '../../store/time-limit.ts'
-import { evidenceOfApp, recordOfApp, told } from '../app-purchase.ts'
+import { evidenceOfApp, recordOfApp, withCause } from '../app-purchase.ts'
 import { recordRefusedClaim } from '../purchase-attempts.ts'
 import { attemptIn, logRefusedPurchase } from '../refused-attempts.ts'
 import { SdkProblem } from './errors.ts'
@@ -21,7 +21,7 @@ function fraudWords(evidence: Evidence): string {
 }
 
 /** The refusals of a claim as SDKs understand them. */
-function inWordsOfSdk(error: unknown, evidence: Evidence): unknown {
+function asSdkRefusal(error: unknown, evidence: Evidence): unknown {
   if (!(error instanceof Refusal)) return error
   switch (error.code) {
     case 'purchase_fraud':
@@ -48,7 +48,7 @@ export async function recordClaim(call: SdkCaller, input: PurchaseInput, evidenc
   try {
     await recordOfApp(call, input, evidence)
   } catch (error) {
-    throw told(inWordsOfSdk(error, evidence), error)
+    throw withCause(asSdkRefusal(error, evidence), error)
   }
 }
 

@@ -35,7 +35,7 @@ const wrongEnd = () =>
   )
 
 /** The answers of v3 to the refusals of a grant. */
-async function inWordsOfV3<T>(work: Promise<T>): Promise<T> {
+async function asV3Refusal<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {
@@ -61,7 +61,7 @@ export const v3GrantUserEntitlement = onUser('v3GrantUserEntitlement', async ({ 
     }
     return after
   })
-  return shownGrant(id, await inWordsOfV3(work))
+  return shownGrant(id, await asV3Refusal(work))
 })
 
 export const v3RevokeUserEntitlement = onUser('v3RevokeUserEntitlement', async ({ path: { id }, environment, user, trail, db }) => {
@@ -69,6 +69,6 @@ export const v3RevokeUserEntitlement = onUser('v3RevokeUserEntitlement', async (
     const before = await revokeEntitlement(tx, environment, user.id, id)
     if (before) await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, before: shownGrant(id, before) })
   })
-  await inWordsOfV3(work)
+  await asV3Refusal(work)
   return {}
 })

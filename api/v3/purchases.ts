@@ -3,7 +3,7 @@ import { Refusal } from '../../domain/kernel/refusal.ts'
 import type { PurchaseInput } from '../../domain/purchases/claim.ts'
 import { claimToVerify } from '../../domain/purchases/verification.ts'
 import type { V3Input } from '../../schemas/v3/operation-types.ts'
-import { evidenceOfApp, purchasedAt, recordOfApp, told } from '../app-purchase.ts'
+import { evidenceOfApp, purchasedAt, recordOfApp, withCause } from '../app-purchase.ts'
 import { invalidV3, V3Problem } from './errors.ts'
 import { onUserInTurns } from './operation.ts'
 
@@ -39,7 +39,7 @@ function check({ body }: V3Input<'v3CreatePurchase'>): Claimed {
 }
 
 /** The refusals of a claim as v3 tells them. */
-function inWordsOfV3(error: unknown, productField: string): unknown {
+function asV3Refusal(error: unknown, productField: string): unknown {
   if (!(error instanceof Refusal)) return error
   switch (error.code) {
     case 'conflict':
@@ -64,7 +64,7 @@ export const v3CreatePurchase = onUserInTurns('v3CreatePurchase', check, async c
     await recordOfApp(call, input, evidence)
   } catch (error) {
     const name = STORES.find(one => input[one] !== undefined)
-    throw told(inWordsOfV3(error, `${name}.product_id`), error)
+    throw withCause(asV3Refusal(error, `${name}.product_id`), error)
   }
   return { user_id: user.id, currency, price, purchased: Math.floor((body.purchased ?? 0) / 1000) * 1000, ...store }
 })
