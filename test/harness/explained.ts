@@ -53,9 +53,9 @@ export type Worst = Map<string, { rows: Executed; pages: Executed }>
 
 /**
  * Makes every later connection to the database explain its statements, those within functions too, and keeps what they say since the last call of
- * `taken`. To be called before the pools connect.
+ * `taken`; `indexes`: those that any of them has read. To be called before the pools connect.
  */
-export async function explainAll(pool: Pool, server: TestServer): Promise<{ taken(): Worst; stop(): void }> {
+export async function explainAll(pool: Pool, server: TestServer): Promise<{ taken(): Worst; indexes: ReadonlySet<string>; stop(): void }> {
   const client = await pool.connect()
   const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name')
   const settings = {
@@ -76,10 +76,16 @@ export async function explainAll(pool: Pool, server: TestServer): Promise<{ take
   // The settings are for later connections: this one must not be used again.
   client.release(true)
   let worst: Worst = new Map()
+  const indexes = new Set<string>()
+  const noteIndexes = ({ 'Index Name': name, Plans: inner = [] }: Node): void => {
+    if (name) indexes.add(name)
+    inner.forEach(noteIndexes)
+  }
   const shapes = new Map<string, string>()
   const keep = ({ 'Query Text': query, Plan: plan }: Plan) => {
     const text = shapes.get(query) ?? shapeOf(query)
     shapes.set(query, text)
+    noteIndexes(plan)
     const rows = sum(plan)
     const pages = pagesOf(plan)
     const most = worst.get(text)
@@ -108,6 +114,7 @@ export async function explainAll(pool: Pool, server: TestServer): Promise<{ take
       worst = new Map()
       return all
     },
+    indexes,
     stop() {
       pg.Client.prototype.connect = connect
     },
