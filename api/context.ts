@@ -1,8 +1,8 @@
 import type Koa from 'koa'
 import type { EnvironmentKind } from '../domain/kernel/environment.ts'
-import type { Principal } from '../domain/projects/principal.ts'
+import type { Principal } from '../domain/operators/principal.ts'
 import type { AttemptedClaim } from '../domain/purchases/attempts/attempt.ts'
-import type { Route } from './dispatch.ts'
+import type { Route } from './run.ts'
 import type { SdkRoute } from './sdk/dispatch.ts'
 import type { V3Route } from './v3/dispatch.ts'
 
