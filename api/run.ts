@@ -1,4 +1,5 @@
 import { isLogConflict } from '../domain/events/write.ts'
+import type { AuditEntry } from '../domain/kernel/audit/record.ts'
 import { findAnswer } from '../domain/kernel/idempotent-answers.ts'
 import type { Detail } from '../domain/kernel/refusal.ts'
 import { actorFor, type Principal } from '../domain/operators/principal.ts'
@@ -8,7 +9,9 @@ import { REPLACED_KEY } from '../domain/projects/keys.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { details } from '../schemas/details.ts'
 import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
-import { transaction } from '../store/transaction.ts'
+import type { Tx } from '../store/connect.ts'
+import { rehearsal, transaction } from '../store/transaction.ts'
+import { dryRunOf, isDry } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
 import { type Answered, once } from './idempotency.ts'
 import { masked } from './masked.ts'
@@ -41,7 +44,9 @@ export async function run(
   { deps, check }: { deps: ApiDeps; check: AnswerCheck },
 ): Promise<HttpAnswer> {
   validate(route.description, input)
-  const answered = await execute({ route, deps, check, repeat: input.repeat, call: callOf(route, caller, input, deps) })
+  const execution = { route, deps, check, repeat: input.repeat, call: callOf(route, caller, input, deps) }
+  if (isDry(route.description, input)) return tryOut(execution)
+  const answered = await execute(execution)
   return httpAnswer(route, caller.owner, answered)
 }
 
@@ -60,13 +65,17 @@ export function permit(description: OperationDescription, owner: Principal): voi
 
 /** The Idempotency-Key of a request, with the hash of what the request says. */
 type Repeat = { key: string; hash: Buffer }
-/** `faults`: what the validators cannot see in the query string. `repeat`: undefined without an Idempotency-Key. */
+/**
+ * `faults`: what the validators cannot see in the query string. `repeat`: undefined without an Idempotency-Key. `dryRun`: does everything up to
+ * the effect, and ignores `repeat`; of no account for an operation that changes nothing.
+ */
 export type RequestInput = {
   parameters: Record<string, string>
   query: Record<string, unknown>
   body: unknown
   faults: Detail[]
   repeat: Repeat | undefined
+  dryRun: boolean
 }
 
 /** Refuses with all faults of path, query and body at once. */
@@ -118,7 +127,7 @@ function change(execution: Execution, prepared: PromiseSettledResult<unknown>): 
   return transaction(
     deps.pool,
     async tx => {
-      if (call.environmentKind === 'sandbox' && !isOpenDuringReset(description.id)) await assertNotResetting(tx, call.environment)
+      await assertOpen(tx, execution)
       const perform = async () => {
         if (prepared.status === 'rejected') throw prepared.reason
         return answerOf(execution, await operation.handle({ ...call, tx, prepared: prepared.value } as never))
@@ -127,9 +136,36 @@ function change(execution: Execution, prepared: PromiseSettledResult<unknown>): 
       const user = userOf(call.path, call.body, undefined)
       return once(tx, { environment: call.environment, operation: description.id, ...repeat, user }, perform)
     },
-    error => isLogConflict(error) || isTransactionConflict(error),
+    isRepeatable,
   )
 }
+
+/**
+ * Does everything of the operation but its effect: its transaction is undone, and nobody outside of the database is called. The refusals are
+ * those of the real call.
+ */
+async function tryOut(execution: Execution): Promise<HttpAnswer> {
+  const { route, deps, call } = execution
+  const { operation, description } = route
+  if (operation.mode !== 'transaction' || operation.prepare) throw new Problem('not_available', `${description.id} has no dry run`)
+  const rehearse = async (tx: Tx) => {
+    await assertOpen(tx, execution)
+    const changes: AuditEntry[] = []
+    const trail = { ...call.trail, changes }
+    answerOf(execution, await operation.handle({ ...call, trail, tx } as never))
+    return changes
+  }
+  const changes = await deps.turns(call.environment, false, () => rehearsal(deps.pool, rehearse, isRepeatable))
+  return { status: 200, headers: {}, body: JSON.stringify(dryRunOf(description, call, changes)) }
+}
+
+/** Refuses what a sandbox that is being emptied does not do. */
+async function assertOpen(tx: Tx, { route, call }: Execution): Promise<void> {
+  if (call.environmentKind === 'sandbox' && !isOpenDuringReset(route.description.id)) await assertNotResetting(tx, call.environment)
+}
+
+/** Errors that end when the transaction is repeated. */
+const isRepeatable = (error: unknown): boolean => isLogConflict(error) || isTransactionConflict(error)
 
 const NOTHING: PromiseSettledResult<unknown> = { status: 'fulfilled', value: undefined }
 
