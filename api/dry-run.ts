@@ -1,20 +1,22 @@
 import type { AuditEntry } from '../domain/kernel/audit/record.ts'
-import type { OperationDescription } from '../schemas/generated/operations.ts'
+import { type OperationDescription, validateDryRun } from '../schemas/generated/operations.ts'
 import { invalidData } from './errors.ts'
 import { maskedFields } from './masked.ts'
 
 const HEADER = 'Dry-Run'
 
-const isMutating = ({ method }: OperationDescription) => method !== 'GET'
+type HeaderValue = string | string[] | undefined
 
 /** Whether the header asks for a dry run. An operation that changes nothing ignores the header. */
-export function readDryRun(description: OperationDescription, header: string | string[] | undefined): boolean {
-  if (header === undefined || !isMutating(description)) return false
+export function readDryRun({ dryRun }: Pick<OperationDescription, 'dryRun'>, header: HeaderValue): boolean {
+  if (dryRun === null || header === undefined) return false
   if (header === 'true' || header === 'false') return header === 'true'
   throw invalidData([{ field: HEADER, message: 'must be true or false' }])
 }
 
-export const isDry = (description: OperationDescription, { dryRun }: { dryRun: boolean }): boolean => dryRun && isMutating(description)
+/** Whether a refusal of the request concerns no real call: it was to be a dry run, even if it does not say so well. */
+export const meansDryRun = ({ dryRun }: Pick<OperationDescription, 'dryRun'>, header: HeaderValue): boolean =>
+  dryRun !== null && header !== undefined && header !== 'false'
 
 /** One change that the operation would make. `id`: null where it is not known before. */
 type Change = {
@@ -26,6 +28,9 @@ type Change = {
 }
 
 const MAX_CHANGES = 100
+
+/** Describes the answer to a dry run, whatever the operation. */
+export const DESCRIBED_DRY_RUN = { id: 'dry run', status: 200, validate: { answer: { 200: validateDryRun } } }
 
 /** The answer to a dry run: the status of the real call, and the audit entries of its transaction as changes. */
 export const dryRunOf = (description: OperationDescription, sent: Sent, entries: readonly AuditEntry[]) => ({

@@ -11,7 +11,7 @@ import { details } from '../schemas/details.ts'
 import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
 import type { Tx } from '../store/connect.ts'
 import { rehearsal, transaction } from '../store/transaction.ts'
-import { dryRunOf, isDry } from './dry-run.ts'
+import { DESCRIBED_DRY_RUN, dryRunOf } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
 import { type Answered, once } from './idempotency.ts'
 import { masked } from './masked.ts'
@@ -44,8 +44,8 @@ export async function run(
   { deps, check }: { deps: ApiDeps; check: AnswerCheck },
 ): Promise<HttpAnswer> {
   validate(route.description, input)
-  const execution = { route, deps, check, repeat: input.repeat, call: callOf(route, caller, input, deps) }
-  if (isDry(route.description, input)) return tryOut(execution)
+  const execution: Execution = { route, deps, check, repeat: input.repeat, call: callOf(route, caller, input, deps) }
+  if (execution.call.dryRun && route.description.dryRun !== 'own') return tryOut(execution)
   const answered = await execute(execution)
   return httpAnswer(route, caller.owner, answered)
 }
@@ -94,10 +94,12 @@ function validate({ validate }: OperationDescription, { parameters, query, body,
 }
 
 /** What the handler gets, except for its connection. */
-function callOf({ description }: Route, { requestId, owner }: Caller, { parameters, query, body }: RequestInput, deps: ApiDeps) {
+function callOf({ description }: Route, { requestId, owner }: Caller, input: RequestInput, deps: ApiDeps) {
+  const { parameters, query, body } = input
   const { project, environment, environmentKind } = owner
+  const dryRun = input.dryRun && description.dryRun !== null
   const trail = { project, environment, actor: actorFor(owner), operation: description.id, requestId }
-  return { path: parameters, query, body, principal: owner, project, environment, environmentKind, trail, deps }
+  return { path: parameters, query, body, principal: owner, project, environment, environmentKind, trail, dryRun, deps }
 }
 
 type Execution = {
@@ -145,18 +147,22 @@ function change(execution: Execution, prepared: PromiseSettledResult<unknown>): 
  * those of the real call.
  */
 async function tryOut(execution: Execution): Promise<HttpAnswer> {
-  const { route, deps, call } = execution
+  const { route, deps, check, call } = execution
   const { operation, description } = route
-  if (operation.mode !== 'transaction' || operation.prepare) throw new Problem('not_available', `${description.id} has no dry run`)
+  if (operation.mode !== 'transaction' || (operation.prepare && !operation.plan))
+    throw new Problem('not_available', `${description.id} has no dry run`)
   const rehearse = async (tx: Tx) => {
     await assertOpen(tx, execution)
     const changes: AuditEntry[] = []
-    const trail = { ...call.trail, changes }
-    answerOf(execution, await operation.handle({ ...call, trail, tx } as never))
+    const rehearsed = { ...call, trail: { ...call.trail, changes }, tx } as never
+    if (operation.plan) await operation.plan(rehearsed)
+    else answerOf(execution, await operation.handle(rehearsed))
     return changes
   }
   const changes = await deps.turns(call.environment, false, () => rehearsal(deps.pool, rehearse, isRepeatable))
-  return { status: 200, headers: {}, body: JSON.stringify(dryRunOf(description, call, changes)) }
+  const body = dryRunOf(description, call, changes)
+  check(DESCRIBED_DRY_RUN, 200, body)
+  return { status: 200, headers: {}, body: JSON.stringify(body) }
 }
 
 /** Refuses what a sandbox that is being emptied does not do. */
