@@ -56,7 +56,8 @@ const withoutTests = (operation: Described, changes: Change[]) =>
 function expectSame(change: Change, entry: Entry): void {
   expect(change.id === null || change.id === entry.resource_id).toBe(true)
   for (const state of ['before', 'after'] as const) {
-    const [told, real] = [change[state], entry[state]] as (Record<string, unknown> | null)[]
+    const told = change[state] as Record<string, unknown> | null
+    const real = entry[state]
     if (told === null || real === null) continue
     const isFixed = ([name, value]: [string, unknown]) => value !== null && !TIMED.test(name)
     const fixed = Object.fromEntries(Object.entries(told).filter(isFixed))
@@ -113,7 +114,7 @@ describe('the dry run', () => {
       entries.map(entry => [entry.resource, actionOf(operation, entry)]),
     )
     // The log has no id of an erased customer, and of a test its result.
-    if (operation.id === 'v4DeleteCustomer') expect(predicted[0].id).toBe(request.path.customer_id)
+    if (operation.id === 'v4DeleteCustomer') expect(predicted[0]!.id).toBe(request.path.customer_id)
     else if (!TEST.includes(operation.id)) for (const [i, change] of predicted.entries()) expectSame(change, entries[i]!)
 
     // The same once more: most creations and deletions are refused then.
