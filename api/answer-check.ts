@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { AnswerCheck } from './dispatch.ts'
+import type { AnswerCheck } from './run.ts'
 
 export type CheckOptions = {
   /** Share of the answers that are checked, 0..1. */

@@ -1,8 +1,8 @@
 import type Koa from 'koa'
 import type { EnvironmentKind } from '../domain/kernel/environment.ts'
-import type { Principal } from '../domain/projects/principal.ts'
+import type { Principal } from '../domain/operators/principal.ts'
 import type { AttemptedClaim } from '../domain/purchases/attempts/attempt.ts'
-import type { Route } from './dispatch.ts'
+import type { Route } from './run.ts'
 import type { SdkRoute } from './sdk/dispatch.ts'
 import type { V3Route } from './v3/dispatch.ts'
 
@@ -22,7 +22,7 @@ export type ClaimAttempt = { store: string | null; ids: Record<string, string> }
  * What the layers of the onion tell each other. `operation`: the id of the operation, or `none`; a label of log and metrics. `route`: the
  * path with the names of its parameters, for the log: the path itself has ids of customers. `attempt`: what a purchase or a notification is about.
  * `actsIn`: the environment of the user on whom the operation acts, where it is not that of the key. `claimed`: what a purchase claims; `claimant`: for
- * whom, where the path does not name the user.
+ * whom, where the path does not name the user. `dryRun`: its refusal is nobody's refused purchase.
  */
 export type RequestState = {
   requestId: string
@@ -34,6 +34,7 @@ export type RequestState = {
   attempt?: ClaimAttempt
   claimed?: AttemptedClaim
   claimant?: string
+  dryRun?: boolean
 }
 
 export type Context = Koa.ParameterizedContext<RequestState>

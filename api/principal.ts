@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
+import type { Principal } from '../domain/operators/principal.ts'
 import { isChecksumRight, looksNamed } from '../domain/projects/named-key-form.ts'
 import { findNamedKey, type NamedKeyOwner, noteUse } from '../domain/projects/named-keys.ts'
-import type { Principal } from '../domain/projects/principal.ts'
 import type { Pool } from '../store/connect.ts'
 import { type authenticator, bearerOf, unauthorized } from './authenticate.ts'
 import { joined } from './joined.ts'

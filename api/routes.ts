@@ -1,6 +1,6 @@
 import { descriptions, type OperationId } from '../schemas/generated/operations.ts'
-import type { Route } from './dispatch.ts'
 import type { ApiOperation } from './operation.ts'
+import type { Route } from './run.ts'
 import * as analyticsAnnotations from './v4/analytics/annotations.ts'
 import * as analyticsCharts from './v4/analytics/charts.ts'
 import * as analyticsCohorts from './v4/analytics/cohorts.ts'

@@ -6,7 +6,8 @@ import { addressLimit } from './address-limit.ts'
 import { authenticator } from './authenticate.ts'
 import { promptClose } from './close.ts'
 import type { Context, Layer, Match, RequestState } from './context.ts'
-import { type AnswerCheck, dispatch, type Route } from './dispatch.ts'
+import { dispatch } from './dispatch.ts'
+import { meansDryRun } from './dry-run.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
 import type { HttpMetrics, StoreMetrics } from './metrics.ts'
 import { observe, requestId } from './observe.ts'
@@ -20,6 +21,7 @@ import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { logFailure, noteAttempt } from './refused-attempts.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
+import type { AnswerCheck, Route } from './run.ts'
 import { sandboxState } from './sandbox-layer.ts'
 import { sandboxStates } from './sandbox-state.ts'
 import { serveSdk } from './sdk/serve.ts'
@@ -128,6 +130,7 @@ const answer =
     const { match, requestId, owner } = ctx.state
     const { route, parameters } = foundOrRefused(match)
     ctx.state.operation = route.description.id
+    ctx.state.dryRun = meansDryRun(route.description, ctx.req.headers['dry-run'])
     const incoming = {
       request: ctx.req,
       requestId,

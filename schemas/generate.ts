@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundle } from './generate/bundle.ts'
 import { client } from './generate/client.ts'
+import { withDryRunAnswers, withDryRuns } from './generate/dry-run.ts'
 import { operationFacts } from './generate/facts.ts'
 import type { Document } from './generate/schema.ts'
 import { withScopes } from './generate/scopes.ts'
@@ -16,7 +17,7 @@ const generateFrom = async (document: Document, folder: string, depth: number) =
   const operations = operationFacts(document)
   const { names, separateItems, exported, code } = validators(document, operations, `${'../'.repeat(depth)}formats.ts`)
   const files = {
-    'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
+    'openapi.json': `${JSON.stringify(withDryRunAnswers(document), null, 2)}\n`,
     'api.ts': await types(document),
     'validators.js': generatedNote + code,
     'validators.d.ts': declarations(exported, separateItems),
@@ -27,11 +28,11 @@ const generateFrom = async (document: Document, folder: string, depth: number) =
 }
 
 export const generate = async (folder: string) => {
-  await generateFrom(withScopes(bundle(import.meta.dirname)), folder, 1)
+  await generateFrom(withScopes(withDryRuns(bundle(import.meta.dirname))), folder, 1)
   for (const protocol of ['v3', 'sdk']) await generateFrom(bundle(join(import.meta.dirname, protocol)), join(folder, protocol), 2)
 }
 
-export const generateClient = (folder: string) => client(bundle(import.meta.dirname), folder)
+export const generateClient = (folder: string) => client(withDryRuns(bundle(import.meta.dirname)), folder)
 
 if (import.meta.main) {
   await generate(join(import.meta.dirname, 'generated'))

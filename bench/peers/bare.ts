@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { unprivilegedAccount } from '../../store/embedded/account.ts'
 import { binariesFor } from '../../store/embedded/binaries.ts'
-import { commandAs, run } from '../../store/embedded/command.ts'
+import { commandAs, runCommand } from '../../store/embedded/command.ts'
 import { pathFor } from '../../store/embedded/folder-path.ts'
 import type { Resources } from '../resources.ts'
 

@@ -1,7 +1,7 @@
 import { lchown, lstat, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { getuid } from 'node:process'
-import { type Account, commandAs, run } from './command.ts'
+import { type Account, commandAs, runCommand } from './command.ts'
 
 /**
  * The user that Postgres runs as. undefined: the user of this process, which is not root. For root: the owner of the cluster if there is one
@@ -29,7 +29,7 @@ async function accountNamed(name: string): Promise<Account | undefined> {
 }
 
 async function idsOf(name: string): Promise<string[]> {
-  const answers = await Promise.all(['-u', '-g'].map(flag => run(commandAs(undefined, '/', 'id', [flag, name]))))
+  const answers = await Promise.all(['-u', '-g'].map(flag => runCommand(commandAs(undefined, '/', 'id', [flag, name]))))
   return answers.every(({ code }) => code === 0) ? answers.map(({ output }) => output.trim()) : []
 }
 
@@ -39,7 +39,7 @@ async function newAccount(name: string): Promise<Account | undefined> {
     ['adduser', '-S', '-D', '-H', '-s', '/sbin/nologin', name],
   ]
   for (const [file = '', ...args] of commands) {
-    if ((await run(commandAs(undefined, '/', file, args))).code === 0) return accountNamed(name)
+    if ((await runCommand(commandAs(undefined, '/', file, args))).code === 0) return accountNamed(name)
   }
   return undefined
 }

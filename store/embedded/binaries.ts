@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { arch, platform } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { copyBinaries } from './binaries-copy.ts'
-import { type Account, commandAs, run } from './command.ts'
+import { type Account, commandAs, runCommand } from './command.ts'
 import { DataDirRefused, errno } from './refusal.ts'
 
 /** Absolute paths, and the major version of Postgres. */
@@ -82,7 +82,7 @@ async function restoreLinks(links: Link[]): Promise<boolean> {
 }
 
 async function majorOf(native: string, account: Account | undefined): Promise<number | string> {
-  const answers = await Promise.all(Object.values(paths(native)).map(file => run(commandAs(account, '/', file, ['--version']))))
+  const answers = await Promise.all(Object.values(paths(native)).map(file => runCommand(commandAs(account, '/', file, ['--version']))))
   const failed = answers.find(({ code }) => code !== 0)
   const major = answers[0]?.output.match(/\(PostgreSQL\) (\d+)/)?.[1]
   return failed === undefined && major !== undefined ? Number(major) : (failed ?? answers[0])?.output.trim() || 'no output'

@@ -29,7 +29,7 @@ export function commandAs(account: Account | undefined, cwd: string, file: strin
 }
 
 /** Runs a command to its end. `code` is null when the command could not start or a signal ended it; `output` is stdout and stderr together. */
-export function run({ file, args, options }: Command, input = ''): Promise<{ code: number | null; output: string }> {
+export function runCommand({ file, args, options }: Command, input = ''): Promise<{ code: number | null; output: string }> {
   return new Promise(resolve => {
     let output = ''
     const child = spawn(file, args, { ...options, stdio: 'pipe' })

@@ -1,5 +1,5 @@
 import { platform } from 'node:process'
-import { type Account, commandAs, run, setpriv } from './command.ts'
+import { type Account, commandAs, runCommand, setpriv } from './command.ts'
 import { DataDirRefused } from './refusal.ts'
 
 /** A path of the process's own working directory. It needs no permission for the folders above. */
@@ -13,7 +13,7 @@ export const WORKING_DIRECTORY = '/proc/self/cwd'
  */
 export async function pathFor(account: Account | undefined, folder: string): Promise<string> {
   if (account === undefined) return folder
-  if ((await run(commandAs(account, '/', '/bin/sh', ['-c', 'cd "$1"', 'sh', folder]))).code === 0) return folder
+  if ((await runCommand(commandAs(account, '/', '/bin/sh', ['-c', 'cd "$1"', 'sh', folder]))).code === 0) return folder
   if (platform === 'linux' && setpriv !== undefined) return WORKING_DIRECTORY
   throw new DataDirRefused(
     `Postgres does not run as root, and the user it runs as (uid ${account.uid}) may not pass the folders above ${folder}: start as another user than root, or set DATA_DIR to a folder that all users may pass.`,

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { getuid } from 'node:process'
 import { handOver } from './account.ts'
 import type { Binaries } from './binaries.ts'
-import { type Account, commandAs, run } from './command.ts'
+import { type Account, commandAs, runCommand } from './command.ts'
 import { DRAFT_PREFIX, requireMajor, syncFolder, writeSynced } from './folder.ts'
 import { pathFor } from './folder-path.ts'
 import { DataDirRefused, errno, refused } from './refusal.ts'
@@ -80,7 +80,7 @@ async function fill(
     [initdb, [`--pgdata=${path}`, '--sync-only']],
   ]
   for (const [file, args, input] of steps) {
-    const { code, output } = await run(commandAs(account, cluster, file, args), input)
+    const { code, output } = await runCommand(commandAs(account, cluster, file, args), input)
     if (code !== 0 || / (ERROR|FATAL|PANIC): /.test(output)) return reasonOf(output)
   }
   return undefined

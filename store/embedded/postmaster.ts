@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { kill, platform } from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Account, commandAs, run } from './command.ts'
+import { type Account, commandAs, runCommand } from './command.ts'
 import { pathFor } from './folder-path.ts'
 import { bornAt } from './process.ts'
 
@@ -56,7 +56,7 @@ const pidFile = (cluster: string) => readFile(join(cluster, 'postmaster.pid'), '
 async function worksIn(pid: number, cluster: string): Promise<boolean> {
   // Without /proc only the name of the program is known; `show data_directory` decides after the connect.
   if (platform !== 'linux')
-    return /\bpostgres$/.test((await run(commandAs(undefined, '/', 'ps', ['-o', 'comm=', '-p', String(pid)]))).output.trim())
+    return /\bpostgres$/.test((await runCommand(commandAs(undefined, '/', 'ps', ['-o', 'comm=', '-p', String(pid)]))).output.trim())
   const [theirs, ours] = await Promise.all([`/proc/${pid}/cwd`, cluster].map(path => stat(path).catch(() => undefined)))
   return theirs !== undefined && theirs.dev === ours?.dev && theirs.ino === ours.ino
 }
@@ -134,4 +134,5 @@ export async function shutDown({ pid, born }: Postmaster, cluster: string): Prom
 }
 
 const isLocked = async (cluster: string) =>
-  FLOCK !== undefined && (await run(commandAs(undefined, '/', FLOCK, ['-n', '-E', String(IS_LOCKED), cluster, 'true']))).code === IS_LOCKED
+  FLOCK !== undefined &&
+  (await runCommand(commandAs(undefined, '/', FLOCK, ['-n', '-E', String(IS_LOCKED), cluster, 'true']))).code === IS_LOCKED

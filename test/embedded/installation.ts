@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { type Account, commandAs, run } from '../../store/embedded/command.ts'
+import { type Account, commandAs, runCommand } from '../../store/embedded/command.ts'
 
 const root = dirname(dirname(import.meta.dirname))
 
@@ -30,7 +30,7 @@ function withDependencies(names: string[], found = new Set<string>()): Set<strin
 
 /** This runtime where the account can run it: itself, or a copy in the folder when it lies in a home of 0700. */
 export async function runtimeFor(account: Account | undefined, folder: string): Promise<string> {
-  if ((await run(commandAs(account, '/', process.execPath, ['--version']))).code === 0) return process.execPath
+  if ((await runCommand(commandAs(account, '/', process.execPath, ['--version']))).code === 0) return process.execPath
   execFileSync('cp', [process.execPath, join(folder, 'runtime')])
   return join(folder, 'runtime')
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseCLI, type TestProject } from 'vitest/node'
 import { unprivilegedAccount } from '../../store/embedded/account.ts'
-import { type Account, commandAs, run } from '../../store/embedded/command.ts'
+import { type Account, commandAs, runCommand } from '../../store/embedded/command.ts'
 import { pathFor } from '../../store/embedded/folder-path.ts'
 import { launch, postmasterOf, shutDown } from '../../store/embedded/postmaster.ts'
 import { requirePackage } from './debian-package.ts'
@@ -57,7 +57,9 @@ async function createCluster(initdb: string, cluster: string, account: Account |
   await mkdir(cluster, { mode: 0o700 })
   if (account) await chown(cluster, account.uid, account.gid)
   const options = ['--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync', '--no-instructions']
-  const { code, output } = await run(commandAs(account, cluster, initdb, [`--pgdata=${await pathFor(account, cluster)}`, ...options]))
+  const { code, output } = await runCommand(
+    commandAs(account, cluster, initdb, [`--pgdata=${await pathFor(account, cluster)}`, ...options]),
+  )
   if (code !== 0) throw new Error(`no cluster of ${initdb}: ${output}`)
 }
 

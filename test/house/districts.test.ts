@@ -8,6 +8,7 @@ const DISTRICTS = [
   'kernel',
   'durable',
   'projects',
+  'operators',
   'users',
   'events',
   'catalogue',

@@ -1,7 +1,7 @@
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import { invalidFields, Refusal } from '../../../domain/kernel/refusal.ts'
+import { assertNotReplaced, assertOfProject } from '../../../domain/operators/principal.ts'
 import { rotateSecretKey } from '../../../domain/projects/keys.ts'
-import { assertNotReplaced, assertOfProject } from '../../../domain/projects/principal.ts'
 import { getSettings, type ProjectSettings, updateSettings } from '../../../domain/projects/settings.ts'
 import { emptyStoreConfig, findStoreConfig, STORE_CONFIG_PARTS, type StoreConfig } from '../../../domain/purchases/stores/config.ts'
 import { updateStoreConfig } from '../../../domain/purchases/stores/update.ts'

@@ -1,8 +1,8 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Trail } from '../kernel/audit/record.ts'
 import { Refusal } from '../kernel/refusal.ts'
-import { assertCurrent, type KeyOwner } from './keys.ts'
-import { assertInForce, type NamedKeyOwner } from './named-keys.ts'
+import { assertCurrent, type KeyOwner } from '../projects/keys.ts'
+import { assertInForce, type NamedKeyOwner } from '../projects/named-keys.ts'
 
 /** Who makes a request of v4. */
 export type Principal = KeyOwner | NamedKeyOwner

@@ -1,0 +1,224 @@
+import { isLogConflict } from '../domain/events/write.ts'
+import type { AuditEntry } from '../domain/kernel/audit/record.ts'
+import { findAnswer } from '../domain/kernel/idempotent-answers.ts'
+import type { Detail } from '../domain/kernel/refusal.ts'
+import { actorFor, type Principal } from '../domain/operators/principal.ts'
+import { assertNotResetting } from '../domain/oversight/sandbox/reset.ts'
+import { permits } from '../domain/projects/authority.ts'
+import { REPLACED_KEY } from '../domain/projects/keys.ts'
+import { isTransactionConflict } from '../domain/purchases/create.ts'
+import { details } from '../schemas/details.ts'
+import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
+import type { Tx } from '../store/connect.ts'
+import { rehearsal, transaction } from '../store/transaction.ts'
+import { DESCRIBED_DRY_RUN, dryRunOf } from './dry-run.ts'
+import { invalidData, Problem } from './errors.ts'
+import { type Answered, once } from './idempotency.ts'
+import { masked } from './masked.ts'
+import type { ApiDeps, ApiOperation, Reply } from './operation.ts'
+import type { StatementTurn } from './request-turns.ts'
+import { isOpenDuringReset } from './sandbox-state.ts'
+
+export type Route = { description: OperationDescription; operation: ApiOperation }
+/** Who runs an operation, and in which request. */
+export type Caller = { requestId: string; owner: Principal }
+/** `refusal`: what the operation has thrown, where it is the stored answer. */
+export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null; refusal?: unknown }
+
+/** Compares an answer with the description and reports every difference. */
+export type AnswerCheck = (description: DescribedAnswers, status: number, body: unknown) => void
+/** What the description says about answers; of an operation of v4 or v3. */
+export type DescribedAnswers = Pick<OperationDescription, 'status'> & {
+  id: string
+  validate: Pick<OperationDescription['validate'], 'answer'>
+}
+
+/**
+ * Runs an operation for a caller whom `permit` let pass: all faults of the input at once, then the effect and its idempotent answer in one
+ * transaction. The same for every way to call it.
+ */
+export async function run(
+  route: Route,
+  caller: Caller,
+  input: RequestInput,
+  { deps, check }: { deps: ApiDeps; check: AnswerCheck },
+): Promise<HttpAnswer> {
+  validate(route.description, input)
+  const execution: Execution = { route, deps, check, repeat: input.repeat, call: callOf(route, caller, input, deps) }
+  if (execution.call.dryRun && route.description.dryRun !== 'own') return tryOut(execution)
+  const answered = await execute(execution)
+  return httpAnswer(route, caller.owner, answered)
+}
+
+/** What the key alone decides, before anything of the request is read. */
+export function permit(description: OperationDescription, owner: Principal): void {
+  const { auth, sandboxOnly, currentKey, scope, secretKeyOnly } = description
+  const { kind, environmentKind, scopes } = owner
+  if (kind === 'project') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
+  if (!permits(scopes, scope)) throw new Problem('control_forbidden', `this key has no scope ${scope}, which ${description.id} needs`)
+  if (secretKeyOnly && kind !== 'secret') throw new Problem('control_forbidden', 'this operation is open to the Secret Key only')
+  if (auth === 'oauth-only') throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
+  if (sandboxOnly && environmentKind !== 'sandbox')
+    throw new Problem('control_forbidden', 'this operation is open in the sandbox only: use a test_ key')
+  if (currentKey && kind === 'secret' && !owner.isCurrent) throw new Problem('control_forbidden', REPLACED_KEY)
+}
+
+/** The Idempotency-Key of a request, with the hash of what the request says. */
+type Repeat = { key: string; hash: Buffer }
+/**
+ * `faults`: what the validators cannot see in the query string. `repeat`: undefined without an Idempotency-Key. `dryRun`: does everything up to
+ * the effect, and ignores `repeat`; of no account for an operation that changes nothing.
+ */
+export type RequestInput = {
+  parameters: Record<string, string>
+  query: Record<string, unknown>
+  body: unknown
+  faults: Detail[]
+  repeat: Repeat | undefined
+  dryRun: boolean
+}
+
+/** Refuses with all faults of path, query and body at once. */
+function validate({ validate }: OperationDescription, { parameters, query, body, faults }: RequestInput): void {
+  const all = [...faults]
+  const seen = new Set(faults.map(fault => fault.field))
+  const collect = (part: 'path' | 'query' | 'body', value: unknown) => {
+    const validator = validate[part]
+    if (validator && !validator(value))
+      all.push(...details(validator.errors, part, value).filter(fault => part === 'body' || !seen.has(fault.field)))
+  }
+  collect('path', parameters)
+  collect('query', query)
+  if (body !== undefined) collect('body', body)
+  if (all.length > 0) throw invalidData(all)
+}
+
+/** What the handler gets, except for its connection. */
+function callOf({ description }: Route, { requestId, owner }: Caller, input: RequestInput, deps: ApiDeps) {
+  const { parameters, query, body } = input
+  const { project, environment, environmentKind } = owner
+  const dryRun = input.dryRun && description.dryRun !== null
+  const trail = { project, environment, actor: actorFor(owner), operation: description.id, requestId }
+  return { path: parameters, query, body, principal: owner, project, environment, environmentKind, trail, dryRun, deps }
+}
+
+type Execution = {
+  route: Route
+  deps: ApiDeps
+  check: AnswerCheck
+  repeat: Repeat | undefined
+  call: ReturnType<typeof callOf>
+}
+
+/** Runs the operation when its environment has its turn: on the pool, or in one transaction. */
+async function execute(execution: Execution): Promise<Answered> {
+  const { route, deps, call } = execution
+  const { operation } = route
+  if (operation.mode === 'transaction') {
+    const prepared = await prepare(execution)
+    return deps.turns(call.environment, false, () => change(execution, prepared))
+  }
+  const read = async () => answerOf(execution, await operation.handle({ ...call, db: deps.pool } as never))
+  return deps.turns(call.environment, operation.isExpensive, read)
+}
+
+/** Runs the operation in one transaction, together with its idempotent answer. */
+function change(execution: Execution, prepared: PromiseSettledResult<unknown>): Promise<Answered> {
+  const { route, deps, repeat, call } = execution
+  const { operation, description } = route
+  return transaction(
+    deps.pool,
+    async tx => {
+      await assertOpen(tx, execution)
+      const perform = async () => {
+        if (prepared.status === 'rejected') throw prepared.reason
+        return answerOf(execution, await operation.handle({ ...call, tx, prepared: prepared.value } as never))
+      }
+      if (!repeat) return perform()
+      const user = userOf(call.path, call.body, undefined)
+      return once(tx, { environment: call.environment, operation: description.id, ...repeat, user }, perform)
+    },
+    isRepeatable,
+  )
+}
+
+/**
+ * Does everything of the operation but its effect: its transaction is undone, and nobody outside of the database is called. The refusals are
+ * those of the real call.
+ */
+async function tryOut(execution: Execution): Promise<HttpAnswer> {
+  const { route, deps, check, call } = execution
+  const { operation, description } = route
+  if (operation.mode !== 'transaction' || (operation.prepare && !operation.plan))
+    throw new Problem('not_available', `${description.id} has no dry run`)
+  const rehearse = async (tx: Tx) => {
+    await assertOpen(tx, execution)
+    const changes: AuditEntry[] = []
+    const rehearsed = { ...call, trail: { ...call.trail, changes }, tx } as never
+    if (operation.plan) await operation.plan(rehearsed)
+    else answerOf(execution, await operation.handle(rehearsed))
+    return changes
+  }
+  const changes = await deps.turns(call.environment, false, () => rehearsal(deps.pool, rehearse, isRepeatable))
+  const body = dryRunOf(description, call, changes)
+  check(DESCRIBED_DRY_RUN, 200, body)
+  return { status: 200, headers: {}, body: JSON.stringify(body) }
+}
+
+/** Refuses what a sandbox that is being emptied does not do. */
+async function assertOpen(tx: Tx, { route, call }: Execution): Promise<void> {
+  if (call.environmentKind === 'sandbox' && !isOpenDuringReset(route.description.id)) await assertNotResetting(tx, call.environment)
+}
+
+/** Errors that end when the transaction is repeated. */
+const isRepeatable = (error: unknown): boolean => isLogConflict(error) || isTransactionConflict(error)
+
+const NOTHING: PromiseSettledResult<unknown> = { status: 'fulfilled', value: undefined }
+
+/**
+ * Runs the operation's preparation. A refusal there is a refusal of the operation: the transaction throws it again, so that it is stored
+ * as the idempotent answer.
+ */
+async function prepare({ route, deps, repeat, call }: Execution): Promise<PromiseSettledResult<unknown>> {
+  const { operation, description } = route
+  if (operation.mode !== 'transaction' || !operation.prepare) return NOTHING
+  const inTurn: StatementTurn = work => deps.turns(call.environment, false, () => work(deps.pool))
+  // A repeat gets the stored answer, so it needs no preparation.
+  if (repeat && (await inTurn(db => findAnswer(db, call.environment, description.id, repeat.key)))) return NOTHING
+  const [prepared] = await Promise.allSettled([operation.prepare({ ...call, inTurn } as never)])
+  return prepared
+}
+
+/** The reply of a handler as it is stored and sent. */
+function answerOf({ route: { description }, check, call }: Execution, reply: Reply<OperationId>): Answered {
+  check(description, description.status, reply.body)
+  const url = (reply.body as { url?: string } | undefined)?.url
+  return {
+    status: description.status,
+    body: reply.body === undefined ? null : JSON.stringify(reply.body),
+    // The answers 201 and 202 name the address of the object.
+    location: (description.status === 201 || description.status === 202) && url ? url : null,
+    headers: reply.headers ?? {},
+    user: userOf(call.path, call.body, reply.body),
+  }
+}
+
+/** The user of a request: named in the path, else in the answer, else in the body. The stored answer is erased together with the user. */
+function userOf(path: Record<string, string>, body: unknown, answer: unknown): string | null {
+  const named = path.user_id ?? path.customer_id
+  if (named !== undefined) return named
+  const { object, id, user_id } = (answer ?? {}) as Record<string, unknown>
+  const user = object === 'user' ? id : (user_id ?? (body as Record<string, unknown> | null | undefined)?.user_id)
+  return typeof user === 'string' ? user : null
+}
+
+const httpAnswer = (
+  { operation, description }: Route,
+  { kind }: Principal,
+  { status, body, location, headers, refusal }: Answered,
+): HttpAnswer => ({
+  status,
+  body: body !== null && status < 300 && kind !== 'secret' && description.secrets.length > 0 ? masked(body, description.secrets) : body,
+  refusal,
+  headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) },
+})
