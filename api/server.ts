@@ -26,6 +26,7 @@ import { sandboxState } from './sandbox-layer.ts'
 import { sandboxStates } from './sandbox-state.ts'
 import { serveSdk } from './sdk/serve.ts'
 import { webTokens } from './sdk/web-tokens.ts'
+import { signInPages } from './sign-in/routes.ts'
 import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
 import { serveV3 } from './v3/serve.ts'
 
@@ -64,6 +65,7 @@ function application(deps: ServerDeps): App {
     failures(deps),
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
+    signInPages(deps),
     storeNotifications(deps),
     serveV3(deps, gate),
     serveSdk(deps, gate),

@@ -23,4 +23,6 @@ export const LOCK = {
   compaction: 4_130,
   alerts: 4_140,
   channels: 4_141,
+  guesses: 4_150,
+  firstOperator: 4_151,
 } as const

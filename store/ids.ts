@@ -87,3 +87,17 @@ export function uuid(): string {
 
 /** A secret in the format of Standard Webhooks: 32 random bytes. */
 export const signingSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
+
+/** 43 characters: 256 random bits. Opens something by itself, such as a session. */
+export const bearerToken = (): string => randomBytes(32).toString('base64url')
+
+/** Without letters and digits that are read as others. */
+const WRITTEN = '23456789abcdefghjkmnpqrstuvwxyz'
+
+/** Four groups of four, to be written down: 79 random bits. */
+export function recoveryCode(): string {
+  let text = ''
+  // 248 = 8 × 31: larger bytes are dropped, so that every character is equally likely.
+  while (text.length < 16) for (const byte of randomBytes(32)) if (byte < 248 && text.length < 16) text += WRITTEN[byte % WRITTEN.length]
+  return text.replace(/.{4}(?=.)/g, '$&-')
+}

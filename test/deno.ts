@@ -91,6 +91,7 @@ export const ON_DENO: Record<string, string[]> = {
   'stories of each area': [
     'automations/automation-runs/flow',
     'automations/starting',
+    'operators/sign-in',
     'oversight/ledger',
     'purchases/subscriptions',
     'analytics/facts/folding',

@@ -134,6 +134,8 @@ export type TestApiOptions = {
   beforeConnecting?: (pool: Pool) => Promise<unknown>
   /** Gets the log of the API. */
   log?: Logger
+  /** The address that the service has for the world, where it matters. */
+  publicUrl?: string
 }
 
 export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProjectKeys> {
@@ -232,7 +234,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   }
   const server = await listen(deps, { port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${server.port}`
-  deps.publicUrl = url
+  deps.publicUrl = options.publicUrl ?? url
   const beside = options.replica
     ? await startBeside(deps, typeof options.replica === 'string' ? options.replica : join(files, 'replicas'))
     : null

@@ -1,0 +1,41 @@
+import { secondFactorOf } from '../../domain/operators/second-factor.ts'
+import { authenticateAgain } from '../../domain/operators/sign-in.ts'
+import type { Context } from '../context.ts'
+import { formToken, readForm } from './form.ts'
+import { html } from './html.ts'
+import { alert, field, showPage } from './page.ts'
+import { askToSignIn, callerOf, localPath, redirectTo, type SessionDeps, signedIn } from './session.ts'
+import { type Failed, failedBy } from './sign-in.ts'
+
+async function showAgain(deps: SessionDeps, ctx: Context, to: string, failed?: Failed): Promise<void> {
+  const who = await signedIn(deps, ctx)
+  if (!who) return askToSignIn(ctx)
+  if (failed?.retryAfter !== undefined) ctx.set('Retry-After', String(failed.retryAfter))
+  const { isOn } = await secondFactorOf(deps.pool, who.operator.id)
+  const body = html`<p>What comes next is sensitive, and you have signed in some time ago.</p>${alert(failed?.text)}
+<form method="post" action="/sign-in/again">
+${formToken(deps, ctx)}<input type="hidden" name="next" value="${to}">
+${
+  isOn
+    ? field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', hint: 'Six digits of your app.', isCode: true, isFirst: true })
+    : field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isFirst: true })
+}
+<button type="submit">Continue</button>
+</form>`
+  showPage(ctx, { title: 'Is it still you?', body, signedInAs: who.operator.email }, failed?.status)
+}
+
+export const getAgain = (deps: SessionDeps, ctx: Context): Promise<void> =>
+  showAgain(deps, ctx, localPath(ctx.query.next as string | undefined))
+
+export async function postAgain(deps: SessionDeps, ctx: Context): Promise<void> {
+  const form = await readForm(deps, ctx)
+  const to = localPath(form.get('next'))
+  const who = await signedIn(deps, ctx)
+  if (!who) return askToSignIn(ctx)
+  const { isOn } = await secondFactorOf(deps.pool, who.operator.id)
+  const given = isOn ? { code: form.get('code') } : { password: form.get('password') }
+  const outcome = await authenticateAgain(deps, who, given, callerOf(ctx).network)
+  if (outcome.is === 'right') return redirectTo(ctx, to)
+  return showAgain(deps, ctx, to, failedBy(outcome, isOn ? 'This code is wrong, or it was used already.' : 'The password is wrong.'))
+}

@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises'
+import type { Context, Layer } from '../context.ts'
+import { getAgain, postAgain } from './again.ts'
+import { FormProblem } from './form.ts'
+import { html } from './html.ts'
+import { getFirst, getJoin, postFirst, postJoin } from './join.ts'
+import { ASSETS, protect, showPage } from './page.ts'
+import type { SessionDeps } from './session.ts'
+import { getCode, getSetUp, getSignIn, postCode, postSetUp, postSignIn, postSignOut } from './sign-in.ts'
+
+type Answer = (deps: SessionDeps, ctx: Context) => Promise<void>
+type Methods = { get?: Answer; post?: Answer }
+
+const PAGES: Record<string, Methods> = {
+  '/sign-in': { get: getSignIn, post: postSignIn },
+  '/sign-in/code': { get: getCode, post: postCode },
+  '/sign-in/second-factor': { get: (deps, ctx) => getSetUp(deps, ctx), post: postSetUp },
+  '/sign-in/again': { get: getAgain, post: postAgain },
+  '/sign-out': { post: postSignOut },
+  '/console/first': { get: getFirst, post: postFirst },
+  '/console/join': { get: getJoin, post: postJoin },
+}
+
+const FILES: Record<string, readonly [file: string, type: string]> = {
+  'pages.css': ['sign-in/pages.css', 'text/css; charset=utf-8'],
+  'code.js': ['sign-in/code.js', 'text/javascript; charset=utf-8'],
+  'theme.js': ['assets/theme.js', 'text/javascript; charset=utf-8'],
+  'icon.svg': ['assets/icon.svg', 'image/svg+xml'],
+}
+const WEB = new URL('../../web/', import.meta.url)
+
+async function sendFile(ctx: Context, name: string): Promise<boolean> {
+  const found = Object.hasOwn(FILES, name) ? FILES[name] : undefined
+  if (!found) return false
+  protect(ctx)
+  ctx.status = 200
+  ctx.type = found[1]
+  ctx.set('Cache-Control', 'no-cache')
+  ctx.body = await readFile(new URL(found[0], WEB))
+  return true
+}
+
+/** The pages with which people sign in and look after their account. All other requests go on. */
+export function signInPages(deps: SessionDeps): Layer {
+  return async (ctx, next) => {
+    if (ctx.path.startsWith(`${ASSETS}/`) && (await sendFile(ctx, ctx.path.slice(ASSETS.length + 1)))) return
+    const methods = Object.hasOwn(PAGES, ctx.path) ? PAGES[ctx.path] : undefined
+    if (!methods) return next()
+    ctx.state.route = ctx.path
+    const answer = ctx.method === 'POST' ? methods.post : ctx.method === 'GET' || ctx.method === 'HEAD' ? methods.get : undefined
+    if (!answer) {
+      ctx.set('Allow', [...(methods.get ? ['GET', 'HEAD'] : []), ...(methods.post ? ['POST'] : [])].join(', '))
+      return showProblem(ctx, new FormProblem(405, 'This page does not know this method.'))
+    }
+    try {
+      await answer(deps, ctx)
+    } catch (error) {
+      if (!(error instanceof FormProblem)) throw error
+      showProblem(ctx, error)
+    }
+  }
+}
+
+const showProblem = (ctx: Context, { status, message }: FormProblem): void =>
+  showPage(
+    ctx,
+    { title: 'This did not work', body: html`<p>${message}</p><p><a class="button" href="/sign-in">To the sign-in page</a></p>` },
+    status,
+  )

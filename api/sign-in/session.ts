@@ -1,0 +1,64 @@
+import { readSession, type SignedIn } from '../../domain/operators/session.ts'
+import type { Secrets } from '../../domain/projects/secrets.ts'
+import type { Pool } from '../../store/connect.ts'
+import type { Context } from '../context.ts'
+import { networkPrefix, plainAddress } from '../network-prefix.ts'
+
+/** What pages for operators need. `publicUrl` is read at each request: with PORT=0 it is known after the start. */
+export type SessionDeps = { pool: Pool; checks: Pool; secrets: Secrets; publicUrl: string }
+
+const isSecure = ({ publicUrl }: SessionDeps): boolean => publicUrl.startsWith('https:')
+
+/** With `__Host-` no other host, and no page without TLS, can set the cookie. A browser takes that name over TLS only. */
+const nameOf = (deps: SessionDeps, name: string): string => (isSecure(deps) ? `__Host-${name}` : name)
+
+const SESSION = 'perennial'
+
+export function cookieOf(deps: SessionDeps, ctx: Context, name: string = SESSION): string | undefined {
+  const value = ctx.cookies.get(nameOf(deps, name))
+  return value !== undefined && /^[\w-]{43}$/.test(value) ? value : undefined
+}
+
+export function setCookie(deps: SessionDeps, ctx: Context, value: string | null, name: string = SESSION): void {
+  const parts = [`${nameOf(deps, name)}=${value ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Lax']
+  if (isSecure(deps)) parts.push('Secure')
+  // A session cookie of the browser otherwise: the server knows when the session ends.
+  if (value === null) parts.push('Max-Age=0')
+  ctx.append('Set-Cookie', parts.join('; '))
+}
+
+/** Who is signed in in the browser of the request; null: nobody. */
+export async function signedIn(deps: SessionDeps, ctx: Context): Promise<SignedIn | null> {
+  const token = cookieOf(deps, ctx)
+  return token === undefined ? null : readSession(deps.checks, token)
+}
+
+/** The address of the caller as it is stored, and the part of it by which guesses are counted. */
+export function callerOf(ctx: Context) {
+  const address = plainAddress(ctx.ip)
+  return { network: networkPrefix(ctx.ip), device: { address: address === '' ? null : address, userAgent: ctx.get('User-Agent') || null } }
+}
+
+/** The path and query of this service that `next` names; anything else is the page of the account. */
+export function localPath(next: string | null | undefined): string {
+  const fallback = '/console/account'
+  // A browser takes a backslash for a slash, drops tabs and line breaks, and `//host` is another host.
+  if (!next || next.length > 4_000 || !/^\/(?![/\\])[!-~]*$/.test(next) || next.includes('\\')) return fallback
+  const { origin, pathname, search } = new URL(next, 'http://local')
+  return origin === 'http://local' && !pathname.startsWith('//') ? pathname + search : fallback
+}
+
+export function redirectTo(ctx: Context, path: string): void {
+  ctx.status = 303
+  ctx.set({ Location: path, 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
+  ctx.body = ''
+}
+
+/** Sends the browser to sign in, and from there back to the page that it has asked for. */
+export const askToSignIn = (ctx: Context): void => redirectTo(ctx, `/sign-in?next=${encodeURIComponent(pageOfRequest(ctx))}`)
+
+/** Sends the browser to give password or code once more, where `isRecent` is false and the page does something sensitive. */
+export const askAgain = (ctx: Context): void => redirectTo(ctx, `/sign-in/again?next=${encodeURIComponent(pageOfRequest(ctx))}`)
+
+/** A form that was sent is not sent again: its page is opened. */
+const pageOfRequest = (ctx: Context): string => (ctx.method === 'GET' || ctx.method === 'HEAD' ? ctx.path + ctx.search : ctx.path)

@@ -1,0 +1,147 @@
+import { secondFactorInSetUp } from '../../domain/operators/second-factor.ts'
+import { endSession, readPending } from '../../domain/operators/session.ts'
+import { confirmCode, confirmSetUp, type SignInOutcome, signIn } from '../../domain/operators/sign-in.ts'
+import type { Context } from '../context.ts'
+import { formToken, readForm } from './form.ts'
+import { html } from './html.ts'
+import { alert, field, notice, showPage } from './page.ts'
+import { recoveryCodes, secretPicture } from './second-factor.ts'
+import { callerOf, cookieOf, localPath, redirectTo, type SessionDeps, setCookie, signedIn } from './session.ts'
+
+const next = (path: string) => html`<input type="hidden" name="next" value="${path}">`
+const withNext = (path: string, to: string) => `${path}?next=${encodeURIComponent(to)}`
+
+/** The same for each reason: the page does not tell whether an account exists. */
+const WRONG = 'E-mail address or password is wrong.'
+const WRONG_CODE = 'This code is wrong, or it was used already.'
+const lockedFor = (seconds: number) => {
+  const minutes = Math.ceil(seconds / 60)
+  return `Too many attempts. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`
+}
+
+export type Failed = { status: number; text: string; retryAfter?: number }
+
+export const failedBy = (outcome: { is: 'wrong' } | { is: 'locked'; seconds: number }, wrong: string): Failed =>
+  outcome.is === 'locked' ? { status: 429, text: lockedFor(outcome.seconds), retryAfter: outcome.seconds } : { status: 401, text: wrong }
+
+function showSignIn(
+  deps: SessionDeps,
+  ctx: Context,
+  to: string,
+  { email = '', failed, done }: { email?: string; failed?: Failed; done?: string } = {},
+): void {
+  if (failed?.retryAfter !== undefined) ctx.set('Retry-After', String(failed.retryAfter))
+  const body = html`${notice(done)}${alert(failed?.text)}
+<form method="post" action="/sign-in">
+${formToken(deps, ctx)}${next(to)}
+${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username', isFirst: email === '' })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isFirst: email !== '' })}
+<button type="submit">Sign in</button>
+</form>
+<p class="below">No account, or the password is lost? Whoever runs this service sends you a link.</p>`
+  showPage(ctx, { title: 'Sign in', body }, failed?.status)
+}
+
+export async function getSignIn(deps: SessionDeps, ctx: Context): Promise<void> {
+  const to = localPath(ctx.query.next as string | undefined)
+  if (await signedIn(deps, ctx)) return redirectTo(ctx, to)
+  const done =
+    ctx.query.done === 'signed-out'
+      ? 'You are signed out.'
+      : ctx.query.done === 'password'
+        ? 'Your password is set. Sign in with it.'
+        : undefined
+  showSignIn(deps, ctx, to, { ...(done !== undefined && { done }) })
+}
+
+export async function postSignIn(deps: SessionDeps, ctx: Context): Promise<void> {
+  const form = await readForm(deps, ctx)
+  const to = localPath(form.get('next'))
+  const email = form.get('email')
+  const outcome = await signIn(deps, { email, password: form.get('password') }, callerOf(ctx))
+  if (outcome.is !== 'signed_in') return showSignIn(deps, ctx, to, { email, failed: failedBy(outcome, WRONG) })
+  await begin(deps, ctx, outcome)
+  redirectTo(ctx, outcome.awaits === null ? to : withNext(outcome.awaits === 'code' ? '/sign-in/code' : '/sign-in/second-factor', to))
+}
+
+/** The session of before ends: a token that somebody has planted in the browser opens nothing. */
+async function begin(deps: SessionDeps, ctx: Context, { token }: SignInOutcome & { is: 'signed_in' }): Promise<void> {
+  const before = await signedIn(deps, ctx)
+  if (before) await endSession(deps.pool, before.operator.id, before.session)
+  setCookie(deps, ctx, token)
+}
+
+async function pending(deps: SessionDeps, ctx: Context, awaits: 'code' | 'set_up') {
+  const token = cookieOf(deps, ctx)
+  const found = token === undefined ? null : await readPending(deps.checks, token)
+  return found?.awaits === awaits ? found : null
+}
+
+function showCode(deps: SessionDeps, ctx: Context, to: string, failed?: Failed): void {
+  if (failed?.retryAfter !== undefined) ctx.set('Retry-After', String(failed.retryAfter))
+  const hint = 'Six digits of your app. If you have lost it, one of your recovery codes.'
+  const body = html`${alert(failed?.text)}
+<form method="post" action="/sign-in/code">
+${formToken(deps, ctx)}${next(to)}
+${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', hint, isCode: true, isFirst: true })}
+<button type="submit">Continue</button>
+</form>
+<p class="below"><a href="${withNext('/sign-in', to)}">Sign in as somebody else</a></p>`
+  showPage(ctx, { title: 'Second factor', body }, failed?.status)
+}
+
+export async function getCode(deps: SessionDeps, ctx: Context): Promise<void> {
+  const to = localPath(ctx.query.next as string | undefined)
+  if (!(await pending(deps, ctx, 'code'))) return redirectTo(ctx, withNext('/sign-in', to))
+  showCode(deps, ctx, to)
+}
+
+export async function postCode(deps: SessionDeps, ctx: Context): Promise<void> {
+  const form = await readForm(deps, ctx)
+  const to = localPath(form.get('next'))
+  const found = await pending(deps, ctx, 'code')
+  const outcome = found ? await confirmCode(deps, found, form.get('code'), callerOf(ctx)) : ({ is: 'ended' } as const)
+  if (outcome.is === 'ended') return redirectTo(ctx, withNext('/sign-in', to))
+  if (outcome.is !== 'signed_in') return showCode(deps, ctx, to, failedBy(outcome, WRONG_CODE))
+  setCookie(deps, ctx, outcome.token)
+  redirectTo(ctx, to)
+}
+
+/** The second factor that is demanded before the first sign-in. */
+export async function getSetUp(
+  deps: SessionDeps,
+  ctx: Context,
+  to = localPath(ctx.query.next as string | undefined),
+  failed?: string,
+): Promise<void> {
+  const found = await pending(deps, ctx, 'set_up')
+  const made = found && (await secondFactorInSetUp(deps.pool, deps.secrets, found.operator.id))
+  if (!made) return redirectTo(ctx, withNext('/sign-in', to))
+  const body = html`<p>This service asks for a second factor. Set one up to go on.</p>${alert(failed)}
+${secretPicture(made)}
+<form method="post" action="/sign-in/second-factor">
+${formToken(deps, ctx)}${next(to)}
+${field({ name: 'code', label: 'The code that the app shows', autocomplete: 'one-time-code', isCode: true })}
+<button type="submit">Confirm</button>
+</form>`
+  showPage(ctx, { title: 'Second factor', body }, failed === undefined ? 200 : 422)
+}
+
+export async function postSetUp(deps: SessionDeps, ctx: Context): Promise<void> {
+  const form = await readForm(deps, ctx)
+  const to = localPath(form.get('next'))
+  const found = await pending(deps, ctx, 'set_up')
+  if (!found) return redirectTo(ctx, withNext('/sign-in', to))
+  const made = await confirmSetUp(deps, found, form.get('code'), callerOf(ctx).device)
+  if (!made) return getSetUp(deps, ctx, to, WRONG_CODE)
+  setCookie(deps, ctx, made.token)
+  showPage(ctx, { title: 'Recovery codes', body: recoveryCodes(made.codes, to), signedInAs: found.operator.email })
+}
+
+export async function postSignOut(deps: SessionDeps, ctx: Context): Promise<void> {
+  await readForm(deps, ctx)
+  const who = await signedIn(deps, ctx)
+  if (who) await endSession(deps.pool, who.operator.id, who.session)
+  setCookie(deps, ctx, null)
+  redirectTo(ctx, '/sign-in?done=signed-out')
+}

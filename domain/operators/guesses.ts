@@ -1,0 +1,65 @@
+import { LOCK } from '../../store/advisory-locks.ts'
+import type { Db, Pool } from '../../store/connect.ts'
+import { orderedId } from '../../store/ids.ts'
+import { transaction } from '../../store/transaction.ts'
+import type { Secrets } from '../projects/secrets.ts'
+import { accountName } from './account-name.ts'
+
+const MOST = 5
+/** Within so long, and for so long. */
+const MINUTES = 15
+
+/** A guess at a password or a code, which counts as wrong until it is forgiven. */
+type Guess = { id: string; account: string; address: string }
+export type Begun = { is: 'begun'; guess: Guess } | { is: 'locked'; seconds: number }
+
+/** What is guessed. `address`: a network address, or the part of it that one host cannot change. */
+export type Guessed = { email: string; address: string }
+
+/**
+ * Counts a guess before it is checked. After five wrong ones within 15 minutes the account and the address are locked for 15 minutes, in all
+ * processes. Nothing here asks whether the account exists.
+ */
+export async function beginGuess(pool: Pool, secrets: Secrets, { email, address }: Guessed): Promise<Begun> {
+  // People type passwords in the wrong field: what was guessed is not stored in clear.
+  const subjects = { account: secrets.pseudonym(`account ${accountName(email)}`), address: secrets.pseudonym(`address ${address}`) }
+  const both = Object.values(subjects).sort()
+  const id = orderedId('gss')
+  return transaction(pool, async tx => {
+    // Statements of their own: the count below must see what the locks have waited for.
+    for (const subject of both) await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK.guesses, subject])
+    const { rows } = await tx.query<{ seconds: number }>(
+      `select extract(epoch from max(latest) - clock_timestamp() + make_interval(mins => $3))::float8 as seconds
+       from unnest($1::text[]) s, lateral (
+         select max(at) as latest, min(at) as earliest, count(*) as guesses
+         from (select at from operator_guesses where subject = s order by at desc limit $2) newest
+       ) n
+       where guesses = $2 and latest - earliest <= make_interval(mins => $3) and latest > clock_timestamp() - make_interval(mins => $3)
+       having count(*) > 0`,
+      [both, MOST, MINUTES],
+    )
+    if (rows[0]) return { is: 'locked', seconds: Math.max(1, Math.ceil(rows[0].seconds)) }
+    await tx.query('insert into operator_guesses (subject, id) select s, $2 from unnest($1::text[]) s', [both, id])
+    await tx.query(
+      `delete from operator_guesses where (subject, id) in (
+         select subject, id from operator_guesses where at < clock_timestamp() - interval '1 hour' limit 100 for update skip locked)`,
+    )
+    return { is: 'begun', guess: { id, ...subjects } }
+  })
+}
+
+/** The guess was right. The other guesses at the account stay: there is a second thing to guess. */
+export async function forgiveGuess(db: Db, { id, account, address }: Guess): Promise<void> {
+  await db.query('delete from operator_guesses where subject = any ($1) and id = $2', [[account, address], id])
+}
+
+/** The person has signed in: the account has no guesses any more. */
+export async function forgiveAccount(db: Db, guess: Guess): Promise<void> {
+  await db.query('delete from operator_guesses where subject = $1', [guess.account])
+  await forgiveGuess(db, guess)
+}
+
+/** An account that was locked may be tried again. */
+export async function unlockAccount(db: Db, secrets: Secrets, email: string): Promise<void> {
+  await db.query('delete from operator_guesses where subject = $1', [secrets.pseudonym(`account ${accountName(email)}`)])
+}

@@ -1,0 +1,123 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import { bearerToken, orderedId } from '../../store/ids.ts'
+import { notFound } from '../kernel/refusal.ts'
+import { hashKey } from '../projects/secrets.ts'
+
+export type Operator = { id: string; email: string; name: string; isOwner: boolean }
+
+/** `isRecent`: the operator has given a password or a code within the last ten minutes. */
+export type SignedIn = { operator: Operator; session: string; authenticatedAt: string; isRecent: boolean }
+
+/** What is missing after the right password. */
+export type MissingStep = 'code' | 'set_up'
+export type PendingSession = { operator: Operator; session: string; awaits: MissingStep }
+
+/** From where a session is used. */
+export type Device = { address: string | null; userAgent: string | null }
+
+const IN_FORCE = `s.expires_at > clock_timestamp() and s.last_used_at > clock_timestamp() - interval '8 hours' and o.closed_at is null`
+/** At most one write a minute for each session, however many requests and processes there are. */
+const IS_USE_DUE = `s.last_used_at <= clock_timestamp() - interval '1 minute'`
+const MOST_OF_USER_AGENT = 200
+
+type Row = {
+  session: string
+  id: string
+  email: string
+  name: string
+  is_owner: boolean
+  awaits: MissingStep | null
+  authenticated_at: string
+  is_recent: boolean
+  is_use_due: boolean
+}
+
+async function find(db: Db, token: string): Promise<Row | null> {
+  const { rows } = await db.query<Row>({
+    name: 'find-operator-session',
+    text: `select s.id as session, o.id, o.email, o.name, o.is_owner, s.awaits, s.authenticated_at,
+             s.authenticated_at > clock_timestamp() - interval '10 minutes' as is_recent, ${IS_USE_DUE} as is_use_due
+           from operator_sessions s join operators o on o.id = s.operator where s.hash = $1 and ${IN_FORCE}`,
+    values: [hashKey(token)],
+  })
+  return rows[0] ?? null
+}
+
+const operatorOf = ({ id, email, name, is_owner: isOwner }: Row): Operator => ({ id, email, name, isOwner })
+
+/** Who is signed in by the token of a cookie; null: nobody, or something is still missing. Notes the use at most once a minute. */
+export async function readSession(db: Db, token: string): Promise<SignedIn | null> {
+  const row = await find(db, token)
+  if (!row || row.awaits !== null) return null
+  if (row.is_use_due)
+    await db.query({
+      name: 'note-use-of-operator-session',
+      text: `update operator_sessions set last_used_at = clock_timestamp() where id in (
+               select id from operator_sessions s where id = $1 and ${IS_USE_DUE} for no key update skip locked)`,
+      values: [row.session],
+    })
+  return { operator: operatorOf(row), session: row.session, authenticatedAt: row.authenticated_at, isRecent: row.is_recent }
+}
+
+/** Who has given the right password, and what is missing. */
+export async function readPending(db: Db, token: string): Promise<PendingSession | null> {
+  const row = await find(db, token)
+  return row?.awaits ? { operator: operatorOf(row), session: row.session, awaits: row.awaits } : null
+}
+
+/**
+ * Makes a session and returns its token, which nothing shows again. A session lasts 7 days at most, and one that awaits something 10 minutes.
+ * The caller has the row of the operator locked.
+ */
+export async function createSession(tx: Tx, operator: string, device: Device, awaits: MissingStep | null = null): Promise<string> {
+  const token = bearerToken()
+  await tx.query(
+    `insert into operator_sessions (id, operator, hash, awaits, expires_at, address, user_agent)
+     values ($1, $2, $3, $4, clock_timestamp() + case when $4::text is null then interval '7 days' else interval '10 minutes' end, $5, $6)`,
+    [orderedId('ses'), operator, hashKey(token), awaits, device.address, device.userAgent?.slice(0, MOST_OF_USER_AGENT) ?? null],
+  )
+  await tx.query(
+    `delete from operator_sessions where id in (select id from operator_sessions where expires_at < clock_timestamp() limit 100 for update skip locked)`,
+  )
+  return token
+}
+
+/** True if there was one, which ends now. */
+export async function endSession(db: Db, operator: string, session: string): Promise<boolean> {
+  const { rowCount } = await db.query('delete from operator_sessions where operator = $1 and id = $2', [operator, session])
+  return rowCount === 1
+}
+
+/** `but`: the session that stays. */
+export async function endSessions(db: Db, operator: string, but: string | null = null): Promise<number> {
+  const { rowCount } = await db.query('delete from operator_sessions where operator = $1 and id is distinct from $2', [operator, but])
+  return rowCount ?? 0
+}
+
+/** Ends a session and makes another one in its place: its token is a new one. Throws `not_found` if it has ended meanwhile. */
+export async function renewSession(tx: Tx, operator: string, session: string, device: Device): Promise<string> {
+  await lockOperator(tx, operator)
+  if (!(await endSession(tx, operator, session))) throw notFound('session')
+  return createSession(tx, operator, device)
+}
+
+/** Until the transaction ends, nothing else about the account changes. */
+export const lockOperator = (tx: Tx, operator: string) => tx.query('select 1 from operators where id = $1 for no key update', [operator])
+
+/** The operator has given a password or a code again. */
+export async function noteAuthenticated(db: Db, session: string): Promise<void> {
+  await db.query('update operator_sessions set authenticated_at = clock_timestamp() where id = $1', [session])
+}
+
+export type ListedSession = { id: string; created_at: string; last_used_at: string; address: string | null; user_agent: string | null }
+
+/** The sessions of an operator, the latest use first. */
+export async function listSessions(db: Db, operator: string): Promise<ListedSession[]> {
+  const { rows } = await db.query<ListedSession>(
+    `select s.id, s.created_at, s.last_used_at, host(s.address) as address, s.user_agent
+     from operator_sessions s join operators o on o.id = s.operator
+     where s.operator = $1 and s.awaits is null and ${IN_FORCE} order by s.last_used_at desc, s.id limit 100`,
+    [operator],
+  )
+  return rows
+}

@@ -1,0 +1,124 @@
+import type { Db, Pool, Tx } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import type { Secrets } from '../projects/secrets.ts'
+import { accountName } from './account-name.ts'
+import { beginGuess, forgiveAccount, forgiveGuess } from './guesses.ts'
+import { hashPassword, isOutdated, isPassword } from './password.ts'
+import { beginSecondFactor, confirmSecondFactor, takeCode } from './second-factor.ts'
+import {
+  createSession,
+  type Device,
+  endSession,
+  lockOperator,
+  type MissingStep,
+  noteAuthenticated,
+  type PendingSession,
+  type SignedIn,
+} from './session.ts'
+
+/** What signing in needs. `network`: the part of the caller's address that one host cannot change. */
+export type SignInDeps = { pool: Pool; secrets: Secrets }
+export type SignInCaller = { network: string; device: Device }
+
+type Wrong = { is: 'wrong' } | { is: 'locked'; seconds: number }
+/** `token`: of a session; `awaits`: what it still needs. */
+export type SignInOutcome = { is: 'signed_in'; token: string; awaits: MissingStep | null } | Wrong
+
+type Account = { id: string; password_hash: string | null }
+
+async function findAccount(db: Db, email: string): Promise<Account | null> {
+  const { rows } = await db.query<Account>({
+    name: 'find-operator-account',
+    text: 'select id, password_hash from operators where lower(email) collate "C" = $1 and closed_at is null',
+    values: [accountName(email)],
+  })
+  return rows[0] ?? null
+}
+
+/** Signs in with e-mail address and password. An account that does not exist gets the same answers, after the same work. */
+export async function signIn(
+  { pool, secrets }: SignInDeps,
+  { email, password }: { email: string; password: string },
+  { network, device }: SignInCaller,
+): Promise<SignInOutcome> {
+  const begun = await beginGuess(pool, secrets, { email, address: network })
+  if (begun.is === 'locked') return begun
+  const account = await findAccount(pool, email)
+  const isRight = await isPassword(account?.password_hash ?? null, password)
+  if (!isRight || !account?.password_hash) return { is: 'wrong' }
+  const stored = account.password_hash
+  const hash = isOutdated(stored) ? await hashPassword(password) : stored
+  return transaction(pool, async tx => {
+    const awaits = await awaitedOf(tx, account.id, stored, hash)
+    if (awaits === undefined) return { is: 'wrong' }
+    if (awaits === 'set_up') await beginSecondFactor(tx, secrets, account.id)
+    const token = await createSession(tx, account.id, device, awaits)
+    await (awaits === 'code' ? forgiveGuess : forgiveAccount)(tx, begun.guess)
+    return { is: 'signed_in', token, awaits }
+  })
+}
+
+/** Locks the account whose password is still the one that was checked; undefined: it has changed, or the account was closed. */
+async function awaitedOf(tx: Tx, id: string, stored: string, hash: string): Promise<MissingStep | null | undefined> {
+  const { rows } = await tx.query<{ is_on: boolean; is_needed: boolean }>(
+    `update operators o set password_hash = $3 from operator_policy p where o.id = $1 and o.password_hash = $2 and o.closed_at is null
+     returning o.totp_secret is not null as is_on, o.needs_second_factor or p.needs_second_factor as is_needed`,
+    [id, stored, hash],
+  )
+  if (!rows[0]) return undefined
+  const { is_on: isOn, is_needed: isNeeded } = rows[0]
+  return isOn ? 'code' : isNeeded ? 'set_up' : null
+}
+
+/** The second step: a code of the app or a recovery code. The session gets another token. */
+export async function confirmCode(
+  { pool, secrets }: SignInDeps,
+  { operator, session }: PendingSession,
+  code: string,
+  { network, device }: SignInCaller,
+): Promise<SignInOutcome | { is: 'ended' }> {
+  const begun = await beginGuess(pool, secrets, { email: operator.email, address: network })
+  if (begun.is === 'locked') return begun
+  return transaction(pool, async tx => {
+    await lockOperator(tx, operator.id)
+    if (!(await takeCode(tx, secrets, operator.id, code))) return { is: 'wrong' }
+    if (!(await endSession(tx, operator.id, session))) return { is: 'ended' }
+    const token = await createSession(tx, operator.id, device)
+    await forgiveAccount(tx, begun.guess)
+    return { is: 'signed_in', token, awaits: null }
+  })
+}
+
+/** Sets up the second factor that is demanded, and signs in. Null: the code is wrong. */
+export function confirmSetUp(
+  { pool, secrets }: SignInDeps,
+  { operator, session }: PendingSession,
+  code: string,
+  device: Device,
+): Promise<{ token: string; codes: string[] } | null> {
+  return transaction(pool, async tx => {
+    await lockOperator(tx, operator.id)
+    const codes = await confirmSecondFactor(tx, secrets, operator.id, code)
+    if (!codes || !(await endSession(tx, operator.id, session))) return null
+    return { token: await createSession(tx, operator.id, device), codes }
+  })
+}
+
+/** Gives password or code once more. `code`: six digits or a recovery code; without a second factor the password. */
+export async function authenticateAgain(
+  { pool, secrets }: SignInDeps,
+  { operator, session }: SignedIn,
+  given: { password: string } | { code: string },
+  network: string,
+): Promise<{ is: 'right' } | Wrong> {
+  const begun = await beginGuess(pool, secrets, { email: operator.email, address: network })
+  if (begun.is === 'locked') return begun
+  const isRight =
+    'password' in given
+      ? await isPassword((await findAccount(pool, operator.email))?.password_hash ?? null, given.password)
+      : await transaction(pool, tx => takeCode(tx, secrets, operator.id, given.code))
+  if (!isRight) return { is: 'wrong' }
+  await forgiveAccount(pool, begun.guess)
+  await noteAuthenticated(pool, session)
+  return { is: 'right' }
+}
