@@ -5,7 +5,7 @@ import type { Perennial } from './start.ts'
 const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)
 
 /** What a start tells the operator, line by line. Keys are in it only for a terminal. */
-export function greeting({ url, metricsUrl, keys, keysFile }: Perennial, config: Config): string[] {
+export function greeting({ url, metricsUrl, keys, keysFile, firstOperator }: Perennial, config: Config): string[] {
   const kept = keysFile === null ? [] : [`  Keys            ${keysFile} (readable by this user only)`]
   if (url === null) return [`Perennial worker is ready. Queue: ${queueLine(config)}`, ...kept]
   const secretKey = keys?.secretKey
@@ -18,6 +18,7 @@ export function greeting({ url, metricsUrl, keys, keysFile }: Perennial, config:
     ...(config.redisUrl && config.operatorPassword ? [`  Queue page      ${url}${QUEUES_PAGE}`] : []),
     ...(metricsUrl === null ? [] : [`  Metrics         ${metricsUrl}/metrics`]),
     ...(keys ? shownKeys(keys) : kept),
+    ...shownSignUp(firstOperator),
     '',
     'First request:',
     keys === null && keysFile !== null && config.bootstrap.secretKey === undefined
@@ -25,6 +26,13 @@ export function greeting({ url, metricsUrl, keys, keysFile }: Perennial, config:
       : `  curl -H 'Authorization: Bearer ${secretKey ?? 'YOUR_SECRET_KEY'}' ${url}/v4/events`,
     '',
   ]
+}
+
+function shownSignUp(first: Perennial['firstOperator']): string[] {
+  if (first === null) return []
+  return first.link === null
+    ? [`  First operator  the link in ${first.file} (readable by this user only, for one hour)`]
+    : [`  First operator  ${first.link}`, '  (opens once, within one hour)']
 }
 
 function shownKeys({ secretKey, projectKey }: NonNullable<Perennial['keys']>): string[] {

@@ -12,6 +12,7 @@ import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type Config, ConfigError } from './config.ts'
 import { firstKeysFile, type MadeKeys, writeFirstKeys } from './first-keys.ts'
+import { type FirstOperator, firstOperator } from './first-operator.ts'
 import type { Resources } from './resources.ts'
 
 /** Of the requests of the API, of what a worker does in transactions of several statements, and of downloads. */
@@ -20,12 +21,14 @@ const CONNECTIONS = 12
 /**
  * `url`: the address of the API; null for a worker. `keys`: those of the first project, when this start has made them and may show them.
  * `keysFile`: the file with them, from this start or an earlier one: the start may still fail, and no later one can show the keys.
+ * `firstOperator`: where the first operator signs up, while there is none.
  */
 export type Perennial = {
   url: string | null
   metricsUrl: string | null
   keys: MadeKeys | null
   keysFile: string | null
+  firstOperator: FirstOperator | null
   stop(): Promise<void>
 }
 
@@ -77,6 +80,9 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
 
     const served = config.role === 'worker' ? undefined : await (await import('./api.ts')).serve(config, log, resources)
     if (served) closing.push(() => served.close())
+    const signUp = served
+      ? await firstOperator(pool, secrets, { dataDir: config.dataDir, url: config.publicUrl ?? served.url, isShown: showKeys })
+      : null
     if (config.role !== 'api') {
       const { work } = await import('./worker.ts')
       const publicUrl = config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`
@@ -84,7 +90,7 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
         await work(config, log, resources, { publicUrl, countOutcome: served?.countOutcome, refreshMetrics: served?.refreshMetrics, at }),
       )
     }
-    return { url: served?.url ?? null, metricsUrl: served?.metricsUrl ?? null, keys, keysFile, stop }
+    return { url: served?.url ?? null, metricsUrl: served?.metricsUrl ?? null, keys, keysFile, firstOperator: signUp, stop }
   } catch (error) {
     await stop()
     throw error

@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Context, Layer } from '../context.ts'
+import { getAccount, postPassword, postSessions } from './account.ts'
+import { getFactor, postFactor, postRecoveryCodes } from './account-factor.ts'
 import { getAgain, postAgain } from './again.ts'
 import { FormProblem } from './form.ts'
 import { html } from './html.ts'
@@ -19,6 +21,11 @@ const PAGES: Record<string, Methods> = {
   '/sign-out': { post: postSignOut },
   '/console/first': { get: getFirst, post: postFirst },
   '/console/join': { get: getJoin, post: postJoin },
+  '/console/account': { get: getAccount },
+  '/console/account/password': { post: postPassword },
+  '/console/account/second-factor': { get: getFactor, post: postFactor },
+  '/console/account/recovery-codes': { post: postRecoveryCodes },
+  '/console/account/sessions': { post: postSessions },
 }
 
 const FILES: Record<string, readonly [file: string, type: string]> = {

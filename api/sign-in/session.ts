@@ -58,7 +58,7 @@ export function redirectTo(ctx: Context, path: string): void {
 export const askToSignIn = (ctx: Context): void => redirectTo(ctx, `/sign-in?next=${encodeURIComponent(pageOfRequest(ctx))}`)
 
 /** Sends the browser to give password or code once more, where `isRecent` is false and the page does something sensitive. */
-export const askAgain = (ctx: Context): void => redirectTo(ctx, `/sign-in/again?next=${encodeURIComponent(pageOfRequest(ctx))}`)
+export const askAgain = (ctx: Context, to = pageOfRequest(ctx)): void => redirectTo(ctx, `/sign-in/again?next=${encodeURIComponent(to)}`)
 
-/** A form that was sent is not sent again: its page is opened. */
-const pageOfRequest = (ctx: Context): string => (ctx.method === 'GET' || ctx.method === 'HEAD' ? ctx.path + ctx.search : ctx.path)
+/** Of a form that was sent the page of the account: nothing is sent again by itself. */
+const pageOfRequest = (ctx: Context): string => (ctx.method === 'GET' || ctx.method === 'HEAD' ? ctx.path + ctx.search : '/console/account')

@@ -1,0 +1,130 @@
+import { changePassword } from '../../domain/operators/accounts.ts'
+import { secondFactorOf } from '../../domain/operators/second-factor.ts'
+import { endSession, endSessions, type ListedSession, listSessions, renewSession, type SignedIn } from '../../domain/operators/session.ts'
+import { authenticateAgain } from '../../domain/operators/sign-in.ts'
+import { transaction } from '../../store/transaction.ts'
+import type { Context } from '../context.ts'
+import { formToken, readForm, type SentForm } from './form.ts'
+import { type Html, html } from './html.ts'
+import { faultsOf } from './join.ts'
+import { alert, field, notice, showPage } from './page.ts'
+import { askToSignIn, callerOf, redirectTo, type SessionDeps, setCookie, signedIn } from './session.ts'
+import { failedBy } from './sign-in.ts'
+
+export const ACCOUNT = '/console/account'
+
+const DONE: Record<string, string> = {
+  password: 'Your password is changed. All other sessions have ended.',
+  session: 'The session has ended.',
+  sessions: 'All other sessions have ended.',
+  removed: 'The second factor is off.',
+}
+
+type Shown = { faults?: Record<string, string>; failed?: string; status?: number }
+
+/** What the account page does for the person who is signed in. */
+export const forOperator =
+  (show: (deps: SessionDeps, ctx: Context, who: SignedIn) => Promise<void>) =>
+  async (deps: SessionDeps, ctx: Context): Promise<void> => {
+    const who = await signedIn(deps, ctx)
+    if (!who) return askToSignIn(ctx)
+    await show(deps, ctx, who)
+  }
+
+/** The same for a form, which is read first. */
+export const withForm = (take: (deps: SessionDeps, ctx: Context, who: SignedIn, form: SentForm) => Promise<void>) =>
+  async function taken(deps: SessionDeps, ctx: Context): Promise<void> {
+    const form = await readForm(deps, ctx)
+    await forOperator((_deps, _ctx, who) => take(deps, ctx, who, form))(deps, ctx)
+  }
+
+const when = (time: string): Html => {
+  const at = new Date(time).toISOString()
+  return html`<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`
+}
+
+const BROWSERS: readonly (readonly [RegExp, string])[] = [
+  [/Edg\//, 'Edge'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrom(e|ium)\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+]
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/iPhone|iPad/, 'iOS'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Mac OS/, 'macOS'],
+  [/Linux/, 'Linux'],
+]
+
+/** A browser and its system in two words; what is not known is shown as it was sent. */
+function deviceOf(userAgent: string | null): string {
+  if (userAgent === null) return 'Unknown browser'
+  const named = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const [browser, system] = [named(BROWSERS), named(SYSTEMS)]
+  if (browser === undefined) return userAgent
+  return system === undefined ? browser : `${browser} on ${system}`
+}
+
+const sessionLine = (deps: SessionDeps, ctx: Context, { id, created_at, last_used_at, address, user_agent }: ListedSession, own: string) =>
+  html`<li><div><p>${deviceOf(user_agent)}${id === own && html` <span class="here">this browser</span>`}</p>
+<p class="small">${address ?? 'unknown address'}, signed in ${when(created_at)}, last used ${when(last_used_at)}</p></div>
+${id !== own && html`<form method="post" action="${ACCOUNT}/sessions">${formToken(deps, ctx)}<button class="plain" name="session" value="${id}" aria-label="End the session of ${deviceOf(user_agent)}">End</button></form>`}</li>`
+
+async function showAccount(deps: SessionDeps, ctx: Context, who: SignedIn, { faults = {}, failed, status }: Shown = {}): Promise<void> {
+  const { operator, session } = who
+  const [factor, sessions] = [await secondFactorOf(deps.pool, operator.id), await listSessions(deps.pool, operator.id)]
+  const left = factor.codesLeft === 1 ? '1 recovery code is' : `${factor.codesLeft} recovery codes are`
+  const token = formToken(deps, ctx)
+  const body = html`${notice(DONE[String(ctx.query.done ?? '')])}
+<p>${operator.name}, ${operator.email}${operator.isOwner && ', owner of this installation'}</p>
+<section><h2>Second factor</h2>
+${
+  factor.isOn
+    ? html`<p>On: a code of your app is asked for at sign-in. ${left} left.</p>
+<div class="actions"><form method="post" action="${ACCOUNT}/recovery-codes">${token}<button class="plain">New recovery codes</button></form>
+${!factor.isNeeded && html`<form method="post" action="${ACCOUNT}/second-factor">${token}<button class="plain" name="step" value="remove">Turn off</button></form>`}</div>`
+    : html`<p>Off: whoever knows your password is you.</p>
+<form method="post" action="${ACCOUNT}/second-factor">${token}<button name="step" value="begin">Set up</button></form>`
+}</section>
+<section><h2>Password</h2>${alert(failed)}
+<form method="post" action="${ACCOUNT}/password" class="short">${token}
+${field({ name: 'current', label: 'Your password now', type: 'password', autocomplete: 'current-password', fault: faults.current })}
+${field({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 12 characters.', fault: faults.password })}
+${field({ name: 'repeated', label: 'The new one again', type: 'password', autocomplete: 'new-password', fault: faults.repeated })}
+<button>Change the password</button></form></section>
+<section><h2>Sessions</h2><p>A session ends after 8 hours without use, and after 7 days in any case.</p>
+<ul class="sessions">${sessions.map(one => sessionLine(deps, ctx, one, session))}</ul>
+${sessions.length > 1 && html`<form method="post" action="${ACCOUNT}/sessions">${token}<button class="plain" name="session" value="others">End all others</button></form>`}</section>
+<section><form method="post" action="/sign-out">${token}<button class="plain">Sign out</button></form></section>`
+  showPage(ctx, { title: 'Your account', body, isWide: true, signedInAs: operator.email }, status)
+}
+
+export const getAccount = forOperator(showAccount)
+
+export const postPassword = withForm(async (deps, ctx, who, form) => {
+  const refuse = (faults: Record<string, string>, status = 422) => showAccount(deps, ctx, who, { faults, status })
+  const password = form.get('password')
+  if (password !== form.get('repeated')) return refuse({ repeated: 'The two passwords differ.' })
+  const caller = callerOf(ctx)
+  const outcome = await authenticateAgain(deps, who, { password: form.get('current') }, caller.network)
+  if (outcome.is !== 'right') {
+    const { status, text, retryAfter } = failedBy(outcome, 'This is not your password.')
+    if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter))
+    return refuse({ current: text }, status)
+  }
+  try {
+    await changePassword(deps.pool, who.operator.id, who.session, password)
+  } catch (error) {
+    return refuse(faultsOf(error))
+  }
+  setCookie(deps, ctx, await transaction(deps.pool, tx => renewSession(tx, who.operator.id, who.session, caller.device)))
+  redirectTo(ctx, `${ACCOUNT}?done=password`)
+})
+
+export const postSessions = withForm(async (deps, ctx, who, form) => {
+  const session = form.get('session')
+  if (session === 'others') await endSessions(deps.pool, who.operator.id, who.session)
+  else await endSession(deps.pool, who.operator.id, session.replaceAll('\0', ''))
+  redirectTo(ctx, `${ACCOUNT}?done=${session === 'others' ? 'sessions' : 'session'}`)
+})

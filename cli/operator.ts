@@ -1,0 +1,39 @@
+import { readConfig } from '../app/config.ts'
+import { listOperators } from '../domain/operators/accounts.ts'
+import { withDatabase } from './database.ts'
+import { action, type GroupDefinition, JSON_OPTION } from './definition.ts'
+import { closeAction, resetAction, roleAction, secondFactorAction, signOutAction } from './operator/change.ts'
+import { createAction, inviteAction } from './operator/create.ts'
+import { commandOf } from './program.ts'
+import { jsonText, textTable } from './table.ts'
+
+const HEADERS = ['e-mail', 'name', 'rights', 'password', 'second factor', 'created', 'last used']
+
+const listOperatorsAction = action({
+  name: 'list',
+  summary: 'all operators with their roles',
+  options: JSON_OPTION,
+  examples: ['operator list', 'operator list --json'],
+  async run({ values }, { env, out }) {
+    const operators = await withDatabase(readConfig(env), listOperators)
+    if (values.json) out(jsonText(operators))
+    else if (operators.length === 0) out('There are no operators.')
+    else {
+      const rights = (roles: Record<string, string>) => Object.entries(roles).map(([project, role]) => `${role} of ${project}`)
+      const rows = operators.map(one => [
+        ...[one.email, one.name, one.is_owner ? 'owner' : rights(one.roles).join(', ') || 'none', one.has_password ? 'yes' : 'invited'],
+        ...[one.has_second_factor ? 'yes' : one.needs_second_factor ? 'demanded' : 'no', one.created_at, one.last_used_at ?? '-'],
+      ])
+      for (const line of textTable(HEADERS, rows)) out(line)
+    }
+    return 0
+  },
+})
+
+export const operatorGroup: GroupDefinition = {
+  name: 'operator',
+  summary: 'people who sign in, and their roles',
+  commands: [createAction, inviteAction, listOperatorsAction, roleAction, secondFactorAction, resetAction, signOutAction, closeAction],
+}
+
+export const operator = commandOf(operatorGroup)
