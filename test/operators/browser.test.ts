@@ -1,0 +1,147 @@
+// The pages of signing in, in a browser: in both themes, on a wide and on a narrow screen, with and without script.
+import { execFileSync } from 'node:child_process'
+import { createRequire } from 'node:module'
+import { TOTP } from 'otpauth'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { firstOperatorCode } from '../../domain/operators/links.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { requireCommand } from '../harness/debian-package.ts'
+import { newOperator, PASSWORD } from '../harness/operators.ts'
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+/** On a new machine the browser is installed first. */
+const INSTALL_MS = 300_000
+/** A folder for pictures of the pages, for somebody who looks at them. */
+const PICTURES = process.env.TEST_PICTURES
+
+let api: TestApi
+let browser: Browser
+beforeAll(async () => {
+  await requireCommand('chromium')
+  const executablePath = execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim()
+  api = await startApi()
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
+}, INSTALL_MS)
+afterAll(async () => {
+  await browser?.close()
+  await api?.stop()
+})
+
+type Look = { theme?: 'light' | 'dark'; width?: number; script?: boolean }
+
+async function opened({ theme = 'light', width = 1440, script = true }: Look = {}) {
+  const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 }, javaScriptEnabled: script })
+  const page = await context.newPage()
+  if (script) await page.addInitScript({ path: AXE })
+  const faults: string[] = []
+  page.on('pageerror', error => faults.push(String(error)))
+  page.on('console', message => message.type() === 'error' && !/status of 4\d\d/.test(message.text()) && faults.push(message.text()))
+  return { page, faults }
+}
+
+/** The page has no fault of access, and nothing is wider than the screen. */
+async function expectSound(page: Page, name: string): Promise<void> {
+  if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}.png`, fullPage: true })
+  const violations = await page.evaluate<string[]>(`axe
+    .run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+    .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`)
+  expect([name, violations]).toEqual([name, []])
+  expect([name, await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')]).toEqual([name, 0])
+}
+
+async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
+  await page.goto(`${api.url}/sign-in`)
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+describe.each([
+  ['light', 1440],
+  ['light', 390],
+  ['dark', 1440],
+  ['dark', 390],
+] as const)('in the %s theme, %i px wide', (theme, width) => {
+  test('every page is sound', async () => {
+    await api.pool.query('delete from operator_guesses')
+    const { email } = await newOperator(api, { email: `ada.lovelace.${theme}.${width}@analytical-engines.example.org` })
+    const { page, faults } = await opened({ theme, width })
+    const sound = (name: string) => expectSound(page, `${name}-${theme}-${width}`)
+    await signIn(page, email, 'not the password')
+    await sound('sign-in-wrong')
+    await page.goto(`${api.url}/sign-in`)
+    await sound('sign-in')
+    await page.goto(`${api.url}/console/first`)
+    await sound('first')
+    await page.goto(`${api.url}/console/join#${'x'.repeat(43)}`)
+    await sound('join')
+    await page.getByLabel('Password', { exact: true }).fill('short')
+    await page.getByLabel('The same password again').fill('other')
+    await page.getByRole('button').click()
+    await sound('join-refused')
+    await signIn(page, email)
+    await page.waitForURL(/account$/)
+    await sound('account')
+    await page.getByRole('button', { name: 'Set up' }).click()
+    await sound('set-up')
+    const secret = (await page.locator('.secret code').innerText()).replaceAll(' ', '')
+    await page.getByLabel('The code that the app shows').fill(new TOTP({ secret }).generate({ timestamp: Date.now() - 30_000 }))
+    await page.getByRole('button', { name: 'Confirm' }).click()
+    await page.getByRole('heading', { name: 'Recovery codes' }).waitFor()
+    await sound('codes')
+    await page.getByRole('link', { name: 'I have kept them' }).click()
+    await sound('account-with-factor')
+    await page.goto(`${api.url}/sign-in/again`)
+    await sound('again')
+    await page.goto(`${api.url}/console/account`)
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByText('You are signed out.').waitFor()
+    await sound('signed-out')
+    await signIn(page, email)
+    await page.waitForURL(/code/)
+    await sound('code')
+    expect(faults).toEqual([])
+    await page.context().close()
+  })
+})
+
+test('a link puts its code into the form and leaves the address bar', async () => {
+  await api.pool.query('delete from operator_sessions')
+  await api.pool.query('delete from operator_recovery_codes')
+  await api.pool.query('delete from operators')
+  const code = await firstOperatorCode(api.pool, api.secrets)
+  const { page, faults } = await opened()
+  await page.goto(`${api.url}/console/first#${code}`)
+  expect(page.url()).toBe(`${api.url}/console/first`)
+  await page.getByLabel('E-mail address').fill('first@example.org')
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+  await page.getByLabel('The same password again').fill(PASSWORD)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/account$/)
+  await page.getByText('owner of this installation').waitFor()
+  const [cookie] = (await page.context().cookies()).filter(({ name }) => name === 'perennial')
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Lax', path: '/', expires: -1 })
+  expect(faults).toEqual([])
+  await page.context().close()
+})
+
+test('without script a person signs in, changes the password and signs out, by the keyboard', async () => {
+  const { email } = await newOperator(api)
+  const { page } = await opened({ script: false })
+  await page.goto(`${api.url}/console/account`)
+  await page.keyboard.type(email)
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(PASSWORD)
+  await page.keyboard.press('Enter')
+  await page.waitForURL(/account$/)
+  await page.getByLabel('Your password now').fill(PASSWORD)
+  await page.getByLabel('New password').fill('over the hills at noon')
+  await page.getByLabel('The new one again').fill('over the hills at noon')
+  await page.keyboard.press('Enter')
+  await page.getByText('Your password is changed.').waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByText('You are signed out.').waitFor()
+  await page.context().close()
+})
