@@ -52,6 +52,7 @@ export const MAP: readonly { group: string; pages: readonly Page[] }[] = [
     pages: [
       { name: 'operating', title: 'Operating' },
       { name: 'configuration', title: 'Configuration' },
+      { name: 'operators', title: 'Operators' },
       { name: 'api-keys', title: 'Keys' },
       { name: 'tls-and-proxies', title: 'TLS and proxies' },
       { name: 'cli', title: 'Command line' },

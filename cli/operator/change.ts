@@ -8,7 +8,7 @@ import { withDatabase } from '../database.ts'
 import { action } from '../definition.ts'
 import { UsageError } from '../failure.ts'
 import { auditEnd, auditOwner, auditRole, EMAIL, inWords, joinLink, operatorNamed, projectNamed } from './account.ts'
-import { printLink, RIGHTS, givenRole } from './create.ts'
+import { givenRole, printLink, RIGHTS } from './create.ts'
 
 export const roleAction = action({
   name: 'role',
