@@ -3,7 +3,7 @@ import { listOperators } from '../domain/operators/accounts.ts'
 import { withDatabase } from './database.ts'
 import { action, type GroupDefinition, JSON_OPTION } from './definition.ts'
 import { closeAction, resetAction, roleAction, secondFactorAction, signOutAction } from './operator/change.ts'
-import { createAction, inviteAction } from './operator/create.ts'
+import { createOperatorAction, inviteOperatorAction } from './operator/create.ts'
 import { commandOf } from './program.ts'
 import { jsonText, textTable } from './table.ts'
 
@@ -33,7 +33,16 @@ const listOperatorsAction = action({
 export const operatorGroup: GroupDefinition = {
   name: 'operator',
   summary: 'people who sign in, and their roles',
-  commands: [createAction, inviteAction, listOperatorsAction, roleAction, secondFactorAction, resetAction, signOutAction, closeAction],
+  commands: [
+    createOperatorAction,
+    inviteOperatorAction,
+    listOperatorsAction,
+    roleAction,
+    secondFactorAction,
+    resetAction,
+    signOutAction,
+    closeAction,
+  ],
 }
 
 export const operator = commandOf(operatorGroup)

@@ -16,7 +16,7 @@ const FIRST = {
 const INVITED = { path: '/console/join', title: 'Choose a password', lead: 'With it you sign in to this service from now on.' }
 type Kind = typeof FIRST
 
-export const OVER = 'This link is over, or it was used. Whoever runs this service makes another one.'
+const OVER = 'This link is over, or it was used. Whoever runs this service makes another one.'
 const HINT = 'At least 12 characters. A few words that do not belong together are easy to remember and hard to guess.'
 
 type Shown = { code?: string; email?: string; name?: string; faults?: Record<string, string>; failed?: string }

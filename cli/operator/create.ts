@@ -68,7 +68,7 @@ export function printLink({ out }: CommandContext, link: string): void {
   out(`It opens once, within ${LINK_HOURS} hours, and is not shown again.`)
 }
 
-export const createAction = action({
+export const createOperatorAction = action({
   name: 'create',
   summary: 'make an account; prints a link with which its owner chooses a password',
   arguments: [EMAIL],
@@ -91,7 +91,7 @@ ${link}
 The link opens once. If you expected no invitation, do nothing.
 `
 
-export const inviteAction = action({
+export const inviteOperatorAction = action({
   name: 'invite',
   summary: 'make an account and send the link by mail, where SMTP_URL is set; somebody without a password is sent another one',
   arguments: [EMAIL],
