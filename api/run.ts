@@ -50,9 +50,15 @@ export function permit(description: OperationDescription, owner: Principal): voi
   const { auth, sandboxOnly, currentKey, scope, secretKeyOnly } = description
   const { kind, environmentKind, scopes } = owner
   if (kind === 'project') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
-  if (!permits(scopes, scope)) throw new Problem('control_forbidden', `this key has no scope ${scope}, which ${description.id} needs`)
-  if (secretKeyOnly && kind !== 'secret') throw new Problem('control_forbidden', 'this operation is open to the Secret Key only')
-  if (auth === 'oauth-only') throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
+  if (!permits(scopes, scope))
+    throw new Problem(
+      'control_forbidden',
+      `this ${kind === 'grant' ? 'grant' : 'key'} has no scope ${scope}, which ${description.id} needs`,
+    )
+  if (secretKeyOnly && kind !== 'secret' && kind !== 'grant')
+    throw new Problem('control_forbidden', 'this operation is open to the Secret Key only')
+  if (auth === 'oauth-only' && kind !== 'grant')
+    throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
   if (sandboxOnly && environmentKind !== 'sandbox')
     throw new Problem('control_forbidden', 'this operation is open in the sandbox only: use a test_ key')
   if (currentKey && kind === 'secret' && !owner.isCurrent) throw new Problem('control_forbidden', REPLACED_KEY)

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import Koa from 'koa'
 import type { Logger } from 'pino'
+import type { KeyPrincipal } from '../domain/operators/principal.ts'
 import type { Pool } from '../store/connect.ts'
 import { addressLimit } from './address-limit.ts'
 import { authenticator } from './authenticate.ts'
@@ -8,6 +9,7 @@ import { promptClose } from './close.ts'
 import type { Context, Layer, Match, RequestState } from './context.ts'
 import { dispatch } from './dispatch.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
+import { serveMcp } from './mcp/serve.ts'
 import type { HttpMetrics, StoreMetrics } from './metrics.ts'
 import { observe, requestId } from './observe.ts'
 import type { ApiDeps } from './operation.ts'
@@ -42,6 +44,8 @@ export type ServerDeps = ApiDeps &
     checkAnswer: AnswerCheck
     /** How many proxies stand before the service. */
     trustedProxies: number
+    /** Origins of browsers that may call the MCP server, beside the service's own. */
+    mcpOrigins: readonly string[]
   }
 
 type App = Koa<RequestState, { state: RequestState }>
@@ -64,6 +68,7 @@ function application(deps: ServerDeps): App {
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
     storeNotifications(deps),
+    serveMcp({ deps, stateOf }),
     serveV3(deps, gate),
     serveSdk(deps, gate),
     apiOnly,
@@ -117,7 +122,7 @@ function authenticate(principalOf: ReturnType<typeof principals>): Layer {
 function limitRate(take: KeyLimits): Layer {
   return async (ctx, next) => {
     const { owner, match } = ctx.state
-    const allowance = take[owner!.kind](`${owner!.keyId}:${owner!.environmentKind}`, match.is === 'found' ? 1 : 0)
+    const allowance = take[(owner as KeyPrincipal).kind](`${owner!.keyId}:${owner!.environmentKind}`, match.is === 'found' ? 1 : 0)
     if (allowance) ctx.set(allowanceHeaders(allowance))
     await next()
   }

@@ -8,6 +8,7 @@ import { operationFacts } from './generate/facts.ts'
 import type { Document } from './generate/schema.ts'
 import { withScopes } from './generate/scopes.ts'
 import { operationTable } from './generate/table.ts'
+import { toolsOf } from './generate/tools.ts'
 import { declarations, generatedNote, types } from './generate/types.ts'
 import { validators } from './generate/validators.ts'
 
@@ -27,7 +28,14 @@ const generateFrom = async (document: Document, folder: string, depth: number) =
 }
 
 export const generate = async (folder: string) => {
-  await generateFrom(withScopes(bundle(import.meta.dirname)), folder, 1)
+  const v4 = withScopes(bundle(import.meta.dirname))
+  await generateFrom(v4, folder, 1)
+  writeFileSync(
+    join(folder, 'tools.json'),
+    `[\n${toolsOf(v4, operationFacts(v4))
+      .map(tool => JSON.stringify(tool))
+      .join(',\n')}\n]\n`,
+  )
   for (const protocol of ['v3', 'sdk']) await generateFrom(bundle(join(import.meta.dirname, protocol)), join(folder, protocol), 2)
 }
 

@@ -83,7 +83,7 @@ export const v4UpdateStoreConfig = inTransaction(
   async ({ path: { platform }, body: { enabled, ...change }, principal, project, trail, tx, deps }) => {
     assertOfProject(principal)
     validateStoreChange(platform, change)
-    if (enabled === false && trail.actor.kind !== 'mcp')
+    if (enabled === false && principal.kind !== 'grant')
       throw new Refusal('control_forbidden', 'a store is switched off through the MCP server only')
     const { before, after, isChanged } = await updateStoreConfig(tx, { secrets: deps.secrets, project, platform }, change, enabled)
     await assertNotReplaced(tx, principal)
