@@ -4,6 +4,7 @@ import type { Principal } from '../domain/operators/principal.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { OperationDescription } from '../schemas/generated/operations.ts'
+import { readDryRun } from './dry-run.ts'
 import { idempotencyKey, requestHash, storedHash } from './idempotency.ts'
 import type { ApiDeps } from './operation.ts'
 import { parseQuery } from './query.ts'
@@ -37,9 +38,10 @@ async function readInput(
 ): Promise<RequestInput> {
   const body = description.body ? await readBody(request, description.body.limit) : undefined
   onBody(body)
-  const key = description.idempotent ? idempotencyKey(request.headers['idempotency-key'] as string | undefined) : undefined
+  const dryRun = readDryRun(description, request.headers['dry-run'])
+  const key = description.idempotent && !dryRun ? idempotencyKey(request.headers['idempotency-key'] as string | undefined) : undefined
   const { values: query, faults } = parseQuery(search, description.query)
   // Validation fills in defaults, so the hash comes before it: a repeat is the same request only when the caller sends the same.
   const repeat = key === undefined ? undefined : { key, hash: storedHash(secrets, requestHash(path, query, body)) }
-  return { parameters, query, body, faults, repeat }
+  return { parameters, query, body, faults, repeat, dryRun }
 }

@@ -1,6 +1,7 @@
 const mask = (value: string) => `…${value.slice(-4)}`
 
-const maskFields = (object: Record<string, unknown>, fields: readonly string[]): Record<string, unknown> =>
+/** The object with only the last four characters of those of its fields that are secrets. */
+export const maskedFields = (object: Record<string, unknown>, fields: readonly string[]): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(object).map(([name, value]) => [name, fields.includes(name) && typeof value === 'string' ? mask(value) : value]),
   )
@@ -10,7 +11,7 @@ const maskFields = (object: Record<string, unknown>, fields: readonly string[]):
  * last four characters. A stored answer is masked when it is sent, so that a replay shows each principal what it may see.
  */
 export function masked(body: string, secrets: readonly string[]): string {
-  const answer = maskFields(JSON.parse(body), secrets)
-  if (Array.isArray(answer.data)) answer.data = answer.data.map(item => maskFields(item, secrets))
+  const answer = maskedFields(JSON.parse(body), secrets)
+  if (Array.isArray(answer.data)) answer.data = answer.data.map(item => maskedFields(item, secrets))
   return JSON.stringify(answer)
 }

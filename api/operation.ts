@@ -50,8 +50,12 @@ export type Reply<Id extends OperationId> = { body: AnswerBody<Id>; headers?: Re
 type Caller = Pick<Principal, 'project' | 'environment' | 'environmentKind'> & {
   principal: Principal
   trail: Trail & { environment: number }
+  /** Whether the request is a dry run. */
+  dryRun: boolean
 }
 type Call<Id extends OperationId> = Input<Id> & Caller & { deps: ApiDeps }
+/** Writes audit entries about what the operation would do, in a transaction that is undone. It calls nobody outside of the database. */
+type Plan<Id extends OperationId> = (call: Call<Id> & { tx: Tx }) => Promise<unknown>
 type Handler<Id extends OperationId, Db> = (call: Call<Id> & Db) => Promise<Reply<Id>>
 
 export type ApiOperation<Id extends OperationId = OperationId> =
@@ -62,6 +66,8 @@ export type ApiOperation<Id extends OperationId = OperationId> =
       /** Asks other systems before the transaction begins, because their answer may take long. */
       prepare: ((call: Call<Id> & { inTurn: StatementTurn }) => Promise<unknown>) | null
       handle: (call: Call<Id> & { tx: Tx; prepared: never }) => Promise<Reply<Id>>
+      /** Takes the place of all this in a dry run. */
+      plan: Plan<Id> | null
       headers: Record<string, string>
     }
 
@@ -91,7 +97,7 @@ export const inTransaction = <Id extends OperationId>(
   id: Id,
   handle: Handler<Id, { tx: Tx }>,
   headers: Record<string, string> = {},
-): ApiOperation<Id> => ({ id, mode: 'transaction', prepare: null, handle, headers })
+): ApiOperation<Id> => ({ id, mode: 'transaction', prepare: null, handle, plan: null, headers })
 
 /**
  * The same, after `prepare` has asked other systems outside of the transaction. Its statements take turns of their own, so that no turn is
@@ -102,4 +108,10 @@ export const preparedTransaction = <Id extends OperationId, Prepared>(
   prepare: (call: Call<Id> & { inTurn: StatementTurn }) => Promise<Prepared>,
   handle: Handler<Id, { tx: Tx; prepared: Prepared }>,
   headers: Record<string, string> = {},
-): ApiOperation<Id> => ({ id, mode: 'transaction', prepare, handle, headers })
+): ApiOperation<Id> => ({ id, mode: 'transaction', prepare, handle, plan: null, headers })
+
+/** The operation with a plan, because its transaction alone is not all that it does. */
+export const planned = <Id extends OperationId>(operation: ApiOperation<Id>, plan: Plan<Id>): ApiOperation<Id> => {
+  if (operation.mode === 'pool') throw new Error(`${operation.id} has no transaction in which it could be planned`)
+  return { ...operation, plan }
+}

@@ -76,8 +76,8 @@ const NOTHING_CLAIMED = claimedIn(undefined)
 
 /** Records the claim of a request that is answered with an error. Does nothing for other requests. */
 export async function recordRefusedRequest(deps: AttemptDeps, state: RequestState, error: unknown): Promise<void> {
-  const { operation, owner, match, claimed = NOTHING_CLAIMED } = state
-  const source = SOURCE[operation]
+  const { operation, owner, match, claimed = NOTHING_CLAIMED, dryRun } = state
+  const source = dryRun ? undefined : SOURCE[operation]
   const why = source && owner && reasonOf(error)
   if (!why) return
   // The user of an app is in either environment of the project.

@@ -74,11 +74,11 @@ const shown = ({ details, ...refused }: Refused) => ({ ...refused, ...(details?.
 /** The log line of a request that failed: of our failures with the error, of a refused purchase or notification with its reason; of others none. */
 export function logFailure(
   log: Logger,
-  { requestId: id, operation, owner, actsIn, attempt }: RequestState,
+  { requestId: id, operation, owner, actsIn, attempt, dryRun }: RequestState,
   error: unknown,
   refused: Refused,
 ): void {
-  const words = REFUSED[operation]
+  const words = dryRun ? undefined : REFUSED[operation]
   const about = words && { project: owner?.project, environment: actsIn ?? owner?.environmentKind, ...attempt, ...shown(refused) }
   if (refused.status >= 500) log.error({ id, operation, ...about, err: error }, 'request failed')
   else if (words) log.warn({ id, operation, ...about }, words)

@@ -1,4 +1,5 @@
 import { isLogConflict } from '../domain/events/write.ts'
+import type { AuditEntry } from '../domain/kernel/audit/record.ts'
 import { findAnswer } from '../domain/kernel/idempotent-answers.ts'
 import type { Detail } from '../domain/kernel/refusal.ts'
 import { actorFor, type Principal } from '../domain/operators/principal.ts'
@@ -8,12 +9,15 @@ import { REPLACED_KEY } from '../domain/projects/keys.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { details } from '../schemas/details.ts'
 import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
-import { transaction } from '../store/transaction.ts'
+import type { Tx } from '../store/connect.ts'
+import { rehearsal, transaction } from '../store/transaction.ts'
+import { DESCRIBED_DRY_RUN, dryRunOf } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
 import { type Answered, once } from './idempotency.ts'
 import { masked } from './masked.ts'
 import type { ApiDeps, ApiOperation, Reply } from './operation.ts'
 import type { StatementTurn } from './request-turns.ts'
+import { forOperator, maskedFor } from './reveal.ts'
 import { isOpenDuringReset } from './sandbox-state.ts'
 
 export type Route = { description: OperationDescription; operation: ApiOperation }
@@ -41,7 +45,9 @@ export async function run(
   { deps, check }: { deps: ApiDeps; check: AnswerCheck },
 ): Promise<HttpAnswer> {
   validate(route.description, input)
-  const answered = await execute({ route, deps, check, repeat: input.repeat, call: callOf(route, caller, input, deps) })
+  const execution: Execution = { route, deps, check, repeat: input.repeat, call: callOf(route, caller, input, deps) }
+  if (execution.call.dryRun && route.description.dryRun !== 'own') return tryOut(execution)
+  const answered = await execute(execution)
   return httpAnswer(route, caller.owner, answered)
 }
 
@@ -66,13 +72,17 @@ export function permit(description: OperationDescription, owner: Principal): voi
 
 /** The Idempotency-Key of a request, with the hash of what the request says. */
 type Repeat = { key: string; hash: Buffer }
-/** `faults`: what the validators cannot see in the query string. `repeat`: undefined without an Idempotency-Key. */
+/**
+ * `faults`: what the validators cannot see in the query string. `repeat`: undefined without an Idempotency-Key. `dryRun`: does everything up to
+ * the effect, and ignores `repeat`; of no account for an operation that changes nothing.
+ */
 export type RequestInput = {
   parameters: Record<string, string>
   query: Record<string, unknown>
   body: unknown
   faults: Detail[]
   repeat: Repeat | undefined
+  dryRun: boolean
 }
 
 /** Refuses with all faults of path, query and body at once. */
@@ -91,10 +101,12 @@ function validate({ validate }: OperationDescription, { parameters, query, body,
 }
 
 /** What the handler gets, except for its connection. */
-function callOf({ description }: Route, { requestId, owner }: Caller, { parameters, query, body }: RequestInput, deps: ApiDeps) {
+function callOf({ description }: Route, { requestId, owner }: Caller, input: RequestInput, deps: ApiDeps) {
+  const { parameters, query, body } = input
   const { project, environment, environmentKind } = owner
+  const dryRun = input.dryRun && description.dryRun !== null
   const trail = { project, environment, actor: actorFor(owner), operation: description.id, requestId }
-  return { path: parameters, query, body, principal: owner, project, environment, environmentKind, trail, deps }
+  return { path: parameters, query, body, principal: owner, project, environment, environmentKind, trail, dryRun, deps }
 }
 
 type Execution = {
@@ -124,18 +136,50 @@ function change(execution: Execution, prepared: PromiseSettledResult<unknown>): 
   return transaction(
     deps.pool,
     async tx => {
-      if (call.environmentKind === 'sandbox' && !isOpenDuringReset(description.id)) await assertNotResetting(tx, call.environment)
+      await assertOpen(tx, execution)
       const perform = async () => {
         if (prepared.status === 'rejected') throw prepared.reason
-        return answerOf(execution, await operation.handle({ ...call, tx, prepared: prepared.value } as never))
+        const reply = await operation.handle({ ...call, tx, prepared: prepared.value } as never)
+        return answerOf(execution, await forOperator(tx, { id: description.id, owner: call.principal, deps }, reply))
       }
       if (!repeat) return perform()
       const user = userOf(call.path, call.body, undefined)
       return once(tx, { environment: call.environment, operation: description.id, ...repeat, user }, perform)
     },
-    error => isLogConflict(error) || isTransactionConflict(error),
+    isRepeatable,
   )
 }
+
+/**
+ * Does everything of the operation but its effect: its transaction is undone, and nobody outside of the database is called. The refusals are
+ * those of the real call.
+ */
+async function tryOut(execution: Execution): Promise<HttpAnswer> {
+  const { route, deps, check, call } = execution
+  const { operation, description } = route
+  if (operation.mode !== 'transaction' || (operation.prepare && !operation.plan))
+    throw new Problem('not_available', `${description.id} has no dry run`)
+  const rehearse = async (tx: Tx) => {
+    await assertOpen(tx, execution)
+    const changes: AuditEntry[] = []
+    const rehearsed = { ...call, trail: { ...call.trail, changes }, tx } as never
+    if (operation.plan) await operation.plan(rehearsed)
+    else answerOf(execution, await operation.handle(rehearsed))
+    return changes
+  }
+  const changes = await deps.turns(call.environment, false, () => rehearsal(deps.pool, rehearse, isRepeatable))
+  const body = dryRunOf(description, call, changes)
+  check(DESCRIBED_DRY_RUN, 200, body)
+  return { status: 200, headers: {}, body: JSON.stringify(body) }
+}
+
+/** Refuses what a sandbox that is being emptied does not do. */
+async function assertOpen(tx: Tx, { route, call }: Execution): Promise<void> {
+  if (call.environmentKind === 'sandbox' && !isOpenDuringReset(route.description.id)) await assertNotResetting(tx, call.environment)
+}
+
+/** Errors that end when the transaction is repeated. */
+const isRepeatable = (error: unknown): boolean => isLogConflict(error) || isTransactionConflict(error)
 
 const NOTHING: PromiseSettledResult<unknown> = { status: 'fulfilled', value: undefined }
 
@@ -176,13 +220,13 @@ function userOf(path: Record<string, string>, body: unknown, answer: unknown): s
   return typeof user === 'string' ? user : null
 }
 
-const httpAnswer = (
-  { operation, description }: Route,
-  { kind }: Principal,
-  { status, body, location, headers, refusal }: Answered,
-): HttpAnswer => ({
-  status,
-  body: body !== null && status < 300 && kind !== 'secret' && description.secrets.length > 0 ? masked(body, description.secrets) : body,
-  refusal,
-  headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) },
-})
+function httpAnswer({ operation, description }: Route, owner: Principal, answered: Answered): HttpAnswer {
+  const { status, body, location, headers, refusal } = answered
+  const hidden = maskedFor(owner, description.id, description.secrets)
+  return {
+    status,
+    body: body !== null && status < 300 && hidden.length > 0 ? masked(body, hidden) : body,
+    refusal,
+    headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) },
+  }
+}

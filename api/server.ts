@@ -8,6 +8,7 @@ import { authenticator } from './authenticate.ts'
 import { promptClose } from './close.ts'
 import type { Context, Layer, Match, RequestState } from './context.ts'
 import { dispatch } from './dispatch.ts'
+import { meansDryRun } from './dry-run.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
 import { serveMcp } from './mcp/serve.ts'
 import type { HttpMetrics, StoreMetrics } from './metrics.ts'
@@ -134,6 +135,7 @@ const answer =
     const { match, requestId, owner } = ctx.state
     const { route, parameters } = foundOrRefused(match)
     ctx.state.operation = route.description.id
+    ctx.state.dryRun = meansDryRun(route.description, ctx.req.headers['dry-run'])
     const incoming = {
       request: ctx.req,
       requestId,

@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundle } from './generate/bundle.ts'
 import { client } from './generate/client.ts'
+import { withDryRunAnswers, withDryRuns } from './generate/dry-run.ts'
 import { operationFacts } from './generate/facts.ts'
 import type { Document } from './generate/schema.ts'
 import { withScopes } from './generate/scopes.ts'
@@ -17,7 +18,7 @@ const generateFrom = async (document: Document, folder: string, depth: number) =
   const operations = operationFacts(document)
   const { names, separateItems, exported, code } = validators(document, operations, `${'../'.repeat(depth)}formats.ts`)
   const files = {
-    'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
+    'openapi.json': `${JSON.stringify(withDryRunAnswers(document), null, 2)}\n`,
     'api.ts': await types(document),
     'validators.js': generatedNote + code,
     'validators.d.ts': declarations(exported, separateItems),
@@ -28,18 +29,14 @@ const generateFrom = async (document: Document, folder: string, depth: number) =
 }
 
 export const generate = async (folder: string) => {
-  const v4 = withScopes(bundle(import.meta.dirname))
+  const v4 = withScopes(withDryRuns(bundle(import.meta.dirname)))
   await generateFrom(v4, folder, 1)
-  writeFileSync(
-    join(folder, 'tools.json'),
-    `[\n${toolsOf(v4, operationFacts(v4))
-      .map(tool => JSON.stringify(tool))
-      .join(',\n')}\n]\n`,
-  )
+  const tools = toolsOf(v4, operationFacts(v4)).map(tool => JSON.stringify(tool))
+  writeFileSync(join(folder, 'tools.json'), `[\n${tools.join(',\n')}\n]\n`)
   for (const protocol of ['v3', 'sdk']) await generateFrom(bundle(join(import.meta.dirname, protocol)), join(folder, protocol), 2)
 }
 
-export const generateClient = (folder: string) => client(bundle(import.meta.dirname), folder)
+export const generateClient = (folder: string) => client(withDryRuns(bundle(import.meta.dirname)), folder)
 
 if (import.meta.main) {
   await generate(join(import.meta.dirname, 'generated'))

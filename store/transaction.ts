@@ -51,6 +51,26 @@ export async function transaction<T>(
   }
 }
 
+/** The end of a transaction that is undone on purpose. */
+const UNDO = new Error('undone')
+
+/**
+ * Runs `work` as `transaction` does and undoes all of it: nothing is stored, and no notice is sent. What the commit would check is checked
+ * before.
+ */
+export async function rehearsal<T>(pool: Pool, work: (tx: Tx) => Promise<T>, again?: (error: unknown) => boolean): Promise<T> {
+  let done: { result: T } | undefined
+  const undone = async (tx: Tx) => {
+    done = { result: await work(tx) }
+    await tx.query('set constraints all immediate')
+    throw UNDO
+  }
+  await transaction(pool, undone, again).catch(error => {
+    if (error !== UNDO) throw error
+  })
+  return done!.result
+}
+
 /** Runs `work` so that a failure undoes only the changes of `work`; the surrounding transaction continues. */
 export async function savepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   await tx.query('savepoint attempt')

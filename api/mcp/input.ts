@@ -40,7 +40,16 @@ export function inputOf(tool: Tool, given: Arguments, secrets: Secrets): Request
   const key = typeof given.idempotency_key === 'string' ? idempotencyKey(given.idempotency_key) : undefined
   const path = pathOf(description.path, parts.path)
   const repeat = key === undefined ? undefined : { key, hash: storedHash(secrets, requestHash(path, parts.query, body)) }
-  return { parameters: parts.path as Record<string, string>, query: parts.query, body, faults: [], repeat }
+  // An operation that has an argument of this name treats it in its own way.
+  const dryRun = given.dry_run === true && !tool.sources.dry_run
+  return {
+    parameters: parts.path as Record<string, string>,
+    query: parts.query,
+    body,
+    faults: [],
+    repeat: dryRun ? undefined : repeat,
+    dryRun,
+  }
 }
 
 /** The faults of a request by the names of the arguments. */

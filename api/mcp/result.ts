@@ -1,6 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { OperationDescription } from '../../schemas/generated/operations.ts'
 import type { Problem } from '../errors.ts'
+import { REVEAL_HEADER } from '../reveal.ts'
 import type { HttpAnswer } from '../run.ts'
 
 /** `current`: the protocol since 2026-07-28, whose clients read the structured content. */
@@ -72,6 +73,8 @@ export function structured(description: OperationDescription, query: Fields, { s
     ...(headers['Retry-After'] !== undefined && { retry_after: Number(headers['Retry-After']) }),
     ...(headers['X-Qon-Pagination-Restarted'] !== undefined && { pagination_restarted: true }),
   }
+  const reveal = headers[REVEAL_HEADER]
+  if (reveal !== undefined && isObject(whole)) return { status, result: { ...whole, reveal_url: reveal }, ...rest }
   if (body === null || Buffer.byteLength(body) <= MOST_OF_RESULT) return { status, result: whole, ...rest }
   const shorter = isObject(whole) ? cut(description, query, whole) : null
   if (shorter) return { status, ...shorter, ...rest }

@@ -1,6 +1,6 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
-import { transaction } from '../../store/transaction.ts'
+import { type rehearsal, transaction } from '../../store/transaction.ts'
 import { isScreenEvent } from '../analytics/facts/read-histories.ts'
 import { mark, markStored, markUnlocked, markViewers } from '../durable/marks/mark.ts'
 import type { Entry } from '../events/entry.ts'
@@ -36,14 +36,16 @@ function isTriggering(item: EventInput, at: number, trigger: Trigger, { now, ahe
  * validator refused comes as its error.
  *
  * The unique indexes of the log decide between two writers of one event id or one transaction. The transaction of the slower writer is
- * rolled back as a whole, its offsets included, and is run again: it then finds the events of the faster writer.
+ * rolled back as a whole, its offsets included, and is run again: it then finds the events of the faster writer. `run`: `rehearsal` stores
+ * nothing.
  */
 export const appendBatch = (
   pool: Pool,
   environment: Environment,
   items: (EventInput | ItemError)[],
   trigger: Trigger,
-): Promise<ItemResult[]> => transaction(pool, tx => appendItems(tx, environment, items, trigger), isUniqueViolation)
+  run: typeof rehearsal = transaction,
+): Promise<ItemResult[]> => run(pool, tx => appendItems(tx, environment, items, trigger), isUniqueViolation)
 
 /** The same as a part of a transaction that is repeated after a unique violation. `before` runs when it is known which entries are new. */
 export async function appendItems(

@@ -1,6 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import { timeLimit } from '../../store/time-limit.ts'
 import type { EnvironmentKind } from '../kernel/environment.ts'
+import { Refusal } from '../kernel/refusal.ts'
 import type { KeyOwner } from '../projects/keys.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
@@ -99,12 +100,29 @@ export const claimToVerify = (input: PurchaseInput): StoreClaim | SignedClaim =>
 const isWordEnough = (policy: UnverifiedPurchases, { key, environment }: Claimant): boolean =>
   policy === 'all' || (policy === 'secret' && (key === 'secret' || environment === 'sandbox'))
 
+/** Whether the store can be asked, and with which of its settings. */
+function access({ secrets }: Pick<VerificationDeps, 'secrets'>, { project, environment }: Claimant, config: StoreConfig | null) {
+  const value: StoreValue = config === null ? () => null : storeValue(secrets, project, config)
+  return { value, canFetch: config !== null && isConnected(config, environment, value) }
+}
+
+/**
+ * The evidence for a claim without a call of its store: one that could be asked is taken to confirm what the caller states. For a dry run. Throws
+ * `not_available` for a signed transaction, whose content is known when its signature is verified.
+ */
+export function assumedEvidence(deps: VerificationDeps, claimant: Claimant, claim: AnyClaim, config: StoreConfig | null): Evidence {
+  if ('signedTransaction' in claim)
+    throw new Refusal('not_available', 'a signed transaction has no dry run: its store is asked what it names')
+  const isTaken = access(deps, claimant, config).canFetch || isWordEnough(deps.unverifiedPurchases, claimant)
+  return { is: isTaken ? 'accepted' : 'unconfirmed' }
+}
+
 /**
  * Fetches from the store, if the project has connected it; a signature is verified in any case. Call it outside of a transaction: it waits for the store. It
  * does not throw for a failure of the store. `isForReason`: what is fetched decides nothing, so it takes only what claims and queues can spare.
  */
 export async function gatherEvidence(
-  { verifiers, secrets, unverifiedPurchases }: VerificationDeps,
+  deps: VerificationDeps,
   claimant: Claimant,
   claim: AnyClaim,
   config: StoreConfig | null,
@@ -112,11 +130,10 @@ export async function gatherEvidence(
   isForReason = false,
 ): Promise<Evidence> {
   const { project, environment } = claimant
-  const value: StoreValue = config === null ? () => null : storeValue(secrets, project, config)
-  const canFetch = config !== null && isConnected(config, environment, value)
+  const { value, canFetch } = access(deps, claimant, config)
   const isSigned = 'signedTransaction' in claim
-  if (!isSigned && !canFetch) return { is: isWordEnough(unverifiedPurchases, claimant) ? 'accepted' : 'unconfirmed' }
-  const verify = verifiers[claim.platform]
+  if (!isSigned && !canFetch) return { is: isWordEnough(deps.unverifiedPurchases, claimant) ? 'accepted' : 'unconfirmed' }
+  const verify = deps.verifiers[claim.platform]
   const result = await verify({ project, claim, environment, config, secret: value, signal, isForReason }).catch(
     (): VerificationResult => ({ is: 'no_answer', word: { code: signal.aborted ? 'timeout' : 'failed' } }),
   )

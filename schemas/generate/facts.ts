@@ -17,6 +17,8 @@ export type OperationFacts = {
   /** Fields of the answer that only the Secret Key sees in clear. */
   secrets: string[]
   idempotent: boolean
+  /** Null: the operation changes nothing, or its protocol has no dry run. */
+  dryRun: OperationObject['x-dry-run'] | null
   pagination: string
   body: null | { limit: number; required: boolean; itemsValidatedSeparately: boolean }
   query: QueryParameter[]
@@ -108,6 +110,7 @@ const factsOf = (document: Document, method: string, path: string, operation: Op
     scope: operation['x-scope'] ?? null,
     secrets: success.flatMap(status => (answers[status] ? secretFields(document, answers[status]) : [])),
     idempotent: operation['x-idempotency-key'] === true,
+    dryRun: operation['x-dry-run'] ?? null,
     pagination: operation['x-pagination'] ?? 'none',
     body: body ? { limit: operation['x-body-limit'] ?? MEBIBYTE, required: body.required === true, itemsValidatedSeparately } : null,
     query: queryParameters.map(p => queryParameter(document, p)),

@@ -38,6 +38,7 @@ export type OperationObject = {
   'x-pagination'?: string
   'x-body-limit'?: number
   'x-items-validated-separately'?: boolean
+  'x-dry-run'?: 'rollback' | 'plan' | 'own'
 }
 export const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
 export type PathItem = { parameters?: (Parameter | Ref)[] } & { [M in (typeof methods)[number]]?: OperationObject }

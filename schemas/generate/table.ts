@@ -28,6 +28,11 @@ ${
   scope: Scope
   /** Fields of the answer that only the Secret Key sees in clear. */
   secrets: readonly string[]
+  /**
+   * How it is tried out. rollback: its transaction is undone. plan: it computes what it would do. own: it answers in its own shape. Null: it
+   * changes nothing.
+   */
+  dryRun: 'rollback' | 'plan' | 'own' | null
 `
     : ''
 }  idempotent: boolean
@@ -52,12 +57,13 @@ const fields = (entries: Record<string, string | number | boolean>) =>
     .map(([key, value]) => `${key}: ${value}`)
     .join(', ')} }`
 
-const scopeFacts = ({ scope, secretKeyOnly, secrets }: OperationFacts) =>
+const scopeFacts = ({ scope, secretKeyOnly, secrets, dryRun }: OperationFacts) =>
   scope === null
     ? ''
     : `    secretKeyOnly: ${secretKeyOnly},
     scope: '${scope}',
     secrets: [${secrets.map(quoted).join(', ')}],
+    dryRun: ${dryRun ? quoted(dryRun) : null},
 `
 
 const row = (operation: OperationFacts, names: ValidatorNames) => {
@@ -116,12 +122,13 @@ ${scopes.map(scope => `  ${quoted(scope)},\n`).join('')}] as const
 export type Scope = (typeof SCOPES)[number]
 `
 
-export const operationTable = (operations: OperationFacts[], names: Record<string, ValidatorNames>, separateItems: string[]) => `${headOf(
-  scopesOf(operations).length > 0,
-)}${scopeList(scopesOf(operations))}
+export const operationTable = (operations: OperationFacts[], names: Record<string, ValidatorNames>, separateItems: string[]) => {
+  const hasDryRuns = operations.some(({ dryRun }) => dryRun !== null)
+  return `${headOf(scopesOf(operations).length > 0)}${scopeList(scopesOf(operations))}
 ${typeFacts(operations)}
-export { ${['answerError as validateError', ...separateItems.map(name => `validate${name}`)].join(', ')} } from './validators.js'
+export { ${['answerError as validateError', ...(hasDryRuns ? ['answerDryRun as validateDryRun'] : []), ...separateItems.map(name => `validate${name}`)].join(', ')} } from './validators.js'
 
 export const descriptions: readonly OperationDescription[] = [
 ${operations.map(operation => row(operation, names[operation.id]!)).join('')}]
 `
+}

@@ -197,7 +197,7 @@ function tool({ document, facts, operation, parameters }: Source, detail: Detail
   const isRead = scope.endsWith(':read')
   const confirm = CONFIRMED.test(name) ? 'always' : name === 'update_store_config' ? 'disable' : null
   if (facts.idempotent) properties.idempotency_key = { type: 'string' }
-  if (!isRead) properties.dry_run ??= { type: 'boolean' }
+  if (facts.dryRun) properties.dry_run ??= { type: 'boolean' }
   if (confirm) Object.assign(properties, CONFIRMATION)
   const last = parameters.filter(p => p.in === 'path').at(-1)?.name ?? null
   const isList = facts.pagination !== 'none'

@@ -96,6 +96,7 @@ export const validators = (document: Document, operations: OperationFacts[], for
   }
   for (const name of separateItems) component('input', name, `validate${name}`)
   component('answer', 'Error', 'answerError')
+  if (operations.some(({ dryRun }) => dryRun !== null)) component('answer', 'DryRun', 'answerDryRun')
   return { names, separateItems, exported: Object.keys(ids), code: bundled(standalone.default(ajv, ids), formatsPath) }
 }
 

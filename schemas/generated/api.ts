@@ -5883,6 +5883,63 @@ export interface components {
             data: components["schemas"]["CustomerPropertiesData"];
         };
         /**
+         * @description What a request would do. It promises nothing about a later request.
+         * @example {
+         *       "object": "dry_run",
+         *       "status": 204,
+         *       "changes": [
+         *         {
+         *           "action": "delete",
+         *           "object": "product",
+         *           "id": "pro_monthly",
+         *           "before": {
+         *             "object": "product",
+         *             "id": "pro_monthly",
+         *             "url": "/v4/products/pro_monthly",
+         *             "type": "subscription"
+         *           },
+         *           "after": null
+         *         }
+         *       ],
+         *       "truncated": false
+         *     }
+         */
+        DryRun: {
+            /** @enum {string} */
+            object: "dry_run";
+            /**
+             * @description The status that the request would have.
+             * @enum {integer}
+             */
+            status: 200 | 201 | 202 | 204;
+            /** @description What the audit log would tell of the request, and what it would send. Secrets are masked. */
+            changes: components["schemas"]["DryRunChange"][];
+            /** @description Whether there are more changes than the 100 shown ones. */
+            truncated: boolean;
+        };
+        DryRunChange: {
+            /**
+             * @description `send`: something goes to a receiver outside of the service.
+             * @enum {string}
+             */
+            action: "create" | "update" | "delete" | "send";
+            /**
+             * @description The kind of what changes, as `resource` in the audit log.
+             * @example product
+             */
+            object: string;
+            /** @description Null where the request would generate the id, and where the object has none. */
+            id: string | null;
+            /** @description The object as it is; null for a creation, and where the audit log shows none. */
+            before: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The object as it would be, without a generated id; null for a deletion, and where the audit log shows none. */
+            after: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
          * @example {
          *       "id": "premium",
          *       "description": "Everything without ads",
@@ -9732,6 +9789,20 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description With `Dry-Run` set to true, what the request would do. */
+        DryRun: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Cache-Control": components["headers"]["Cache-Control"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["DryRun"];
+            };
+        };
         /** @description A triplet of Apple is given in part. */
         IncompleteCredentials: {
             headers: {
@@ -10093,6 +10164,11 @@ export interface components {
          */
         CustomerPlatformFilter: ("iOS" | "Android" | "Stripe" | "Paddle")[];
         /**
+         * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         * @example true
+         */
+        DryRun: boolean;
+        /**
          * @description Entitlement id.
          * @example premium
          */
@@ -10280,6 +10356,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -10420,6 +10501,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -10476,6 +10562,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -10622,6 +10713,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -10712,6 +10808,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -10756,6 +10857,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -10855,6 +10961,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -10908,6 +11019,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -11020,6 +11136,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -11110,6 +11231,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -11154,6 +11280,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -11272,6 +11403,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -11375,6 +11511,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -11548,6 +11689,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -11638,6 +11784,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -11682,6 +11833,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -11737,6 +11893,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -11986,6 +12147,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12079,6 +12245,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12132,6 +12303,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12186,6 +12362,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12292,6 +12473,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -12382,6 +12568,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12432,6 +12623,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12476,6 +12672,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12571,6 +12772,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12671,6 +12877,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12727,6 +12938,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12777,6 +12993,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12825,6 +13046,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -12929,6 +13155,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -13059,6 +13290,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -13110,6 +13346,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -13566,6 +13807,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -13722,6 +13968,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -13766,6 +14017,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -13821,6 +14077,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -13922,6 +14183,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -13974,6 +14240,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -14023,6 +14294,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -14083,6 +14359,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -14137,6 +14418,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -14241,6 +14527,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -14406,6 +14697,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -14455,6 +14751,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -14504,6 +14805,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -14557,6 +14863,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -15831,6 +16142,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -15921,6 +16237,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -15970,6 +16291,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -16078,6 +16404,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -16123,6 +16454,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -16220,6 +16556,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -16312,6 +16653,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -16509,6 +16855,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -16639,6 +16990,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -16689,6 +17045,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -16737,6 +17098,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -16859,6 +17225,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -16954,6 +17325,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -17043,6 +17419,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -17095,6 +17476,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -17184,6 +17570,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -17240,6 +17631,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -17388,6 +17784,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -17496,6 +17897,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -17587,6 +17993,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -17637,6 +18048,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -17680,6 +18096,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -17913,6 +18334,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -17965,6 +18391,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -18072,6 +18503,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -18163,6 +18599,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -18212,6 +18653,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -18294,6 +18740,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -18336,6 +18787,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -18424,6 +18880,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -18526,6 +18987,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -18570,6 +19036,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -18779,6 +19250,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -18868,6 +19344,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -18918,6 +19399,11 @@ export interface operations {
                  * @example checkout-7f3a
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -18967,6 +19453,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path: {
                 /**
@@ -19058,6 +19549,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;
@@ -19107,6 +19603,11 @@ export interface operations {
                  * @example 0b8c6a4e-create-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
             };
             path?: never;
             cookie?: never;

@@ -205,3 +205,4 @@ export const answerTestClockReset: ValidateFunction
 export const answerAuditEntryList: ValidateFunction
 export const v4ListAuditLogQuery: ValidateFunction
 export const validateEventInput: ValidateFunction<components['schemas']['EventInput']>
+export const answerDryRun: ValidateFunction

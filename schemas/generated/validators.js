@@ -78432,6 +78432,328 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
   validate481.errors = vErrors;
   return errors === 0;
 }
+var answerDryRun = validate482;
+var schema831 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
+var schema832 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
+function validate482(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.changes === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "changes" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.truncated === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "truncated" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "status" || key0 === "changes" || key0 === "truncated")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "dry_run")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema831.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data1 = data.status;
+      if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1))) {
+        const err7 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data1 === 200 || data1 === 201 || data1 === 202 || data1 === 204)) {
+        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema831.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (typeof data1 == "number" && isFinite(data1)) {
+        if (data1 > 9007199254740991 || isNaN(data1)) {
+          const err9 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (data1 < -9007199254740991 || isNaN(data1)) {
+          const err10 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.changes !== void 0) {
+      let data2 = data.changes;
+      if (Array.isArray(data2)) {
+        if (data2.length > 100) {
+          const err11 = { instancePath: instancePath + "/changes", schemaPath: "#/properties/changes/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data3 = data2[i0];
+          if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
+            if (data3.action === void 0) {
+              const err12 = { instancePath: instancePath + "/changes/" + i0, schemaPath: "answer:DryRunChange/required", keyword: "required", params: { missingProperty: "action" } };
+              if (vErrors === null) {
+                vErrors = [err12];
+              } else {
+                vErrors.push(err12);
+              }
+              errors++;
+            }
+            if (data3.object === void 0) {
+              const err13 = { instancePath: instancePath + "/changes/" + i0, schemaPath: "answer:DryRunChange/required", keyword: "required", params: { missingProperty: "object" } };
+              if (vErrors === null) {
+                vErrors = [err13];
+              } else {
+                vErrors.push(err13);
+              }
+              errors++;
+            }
+            if (data3.id === void 0) {
+              const err14 = { instancePath: instancePath + "/changes/" + i0, schemaPath: "answer:DryRunChange/required", keyword: "required", params: { missingProperty: "id" } };
+              if (vErrors === null) {
+                vErrors = [err14];
+              } else {
+                vErrors.push(err14);
+              }
+              errors++;
+            }
+            if (data3.before === void 0) {
+              const err15 = { instancePath: instancePath + "/changes/" + i0, schemaPath: "answer:DryRunChange/required", keyword: "required", params: { missingProperty: "before" } };
+              if (vErrors === null) {
+                vErrors = [err15];
+              } else {
+                vErrors.push(err15);
+              }
+              errors++;
+            }
+            if (data3.after === void 0) {
+              const err16 = { instancePath: instancePath + "/changes/" + i0, schemaPath: "answer:DryRunChange/required", keyword: "required", params: { missingProperty: "after" } };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+            for (const key1 in data3) {
+              if (!(key1 === "action" || key1 === "object" || key1 === "id" || key1 === "before" || key1 === "after")) {
+                const err17 = { instancePath: instancePath + "/changes/" + i0, schemaPath: "answer:DryRunChange/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err17];
+                } else {
+                  vErrors.push(err17);
+                }
+                errors++;
+              }
+            }
+            if (data3.action !== void 0) {
+              let data4 = data3.action;
+              if (typeof data4 !== "string") {
+                const err18 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err18];
+                } else {
+                  vErrors.push(err18);
+                }
+                errors++;
+              }
+              if (!(data4 === "create" || data4 === "update" || data4 === "delete" || data4 === "send")) {
+                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema832.properties.action.enum } };
+                if (vErrors === null) {
+                  vErrors = [err19];
+                } else {
+                  vErrors.push(err19);
+                }
+                errors++;
+              }
+            }
+            if (data3.object !== void 0) {
+              let data5 = data3.object;
+              if (typeof data5 === "string") {
+                if (func2(data5) < 1) {
+                  const err20 = { instancePath: instancePath + "/changes/" + i0 + "/object", schemaPath: "answer:DryRunChange/properties/object/minLength", keyword: "minLength", params: { limit: 1 } };
+                  if (vErrors === null) {
+                    vErrors = [err20];
+                  } else {
+                    vErrors.push(err20);
+                  }
+                  errors++;
+                }
+              } else {
+                const err21 = { instancePath: instancePath + "/changes/" + i0 + "/object", schemaPath: "answer:DryRunChange/properties/object/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err21];
+                } else {
+                  vErrors.push(err21);
+                }
+                errors++;
+              }
+            }
+            if (data3.id !== void 0) {
+              let data6 = data3.id;
+              if (typeof data6 !== "string" && data6 !== null) {
+                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema832.properties.id.type } };
+                if (vErrors === null) {
+                  vErrors = [err22];
+                } else {
+                  vErrors.push(err22);
+                }
+                errors++;
+              }
+              if (typeof data6 === "string") {
+                if (func2(data6) < 1) {
+                  const err23 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+                  if (vErrors === null) {
+                    vErrors = [err23];
+                  } else {
+                    vErrors.push(err23);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data3.before !== void 0) {
+              let data7 = data3.before;
+              if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
+                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema832.properties.before.type } };
+                if (vErrors === null) {
+                  vErrors = [err24];
+                } else {
+                  vErrors.push(err24);
+                }
+                errors++;
+              }
+            }
+            if (data3.after !== void 0) {
+              let data8 = data3.after;
+              if (!(data8 && typeof data8 == "object" && !Array.isArray(data8)) && data8 !== null) {
+                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema832.properties.after.type } };
+                if (vErrors === null) {
+                  vErrors = [err25];
+                } else {
+                  vErrors.push(err25);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err26 = { instancePath: instancePath + "/changes/" + i0, schemaPath: "answer:DryRunChange/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err26];
+            } else {
+              vErrors.push(err26);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err27 = { instancePath: instancePath + "/changes", schemaPath: "#/properties/changes/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+    if (data.truncated !== void 0) {
+      if (typeof data.truncated !== "boolean") {
+        const err28 = { instancePath: instancePath + "/truncated", schemaPath: "#/properties/truncated/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err29 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err29];
+    } else {
+      vErrors.push(err29);
+    }
+    errors++;
+  }
+  validate482.errors = vErrors;
+  return errors === 0;
+}
 export {
   answerAdvancedTestClock,
   answerAlertList,
@@ -78466,6 +78788,7 @@ export {
   answerCustomerPermissionList,
   answerCustomerProperties,
   answerCustomerView,
+  answerDryRun,
   answerEntitlement,
   answerEntitlementList,
   answerError,

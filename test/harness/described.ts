@@ -8,6 +8,7 @@ import {
   methods,
   type OperationObject,
   type Parameter,
+  type Ref,
   type Schema,
 } from '../../schemas/generate/schema.ts'
 
@@ -23,6 +24,8 @@ export type Described = {
   /** Every documented status. */
   statuses: number[]
   idempotent: boolean
+  /** Null: the operation changes nothing. */
+  dryRun: 'rollback' | 'plan' | 'own' | null
   pagination: string
   auth: string
   extension: boolean
@@ -58,7 +61,9 @@ function rowOf(
   operation: OperationObject,
   shared: OperationObject['parameters'] & {},
 ): Described {
-  const statuses = Object.keys(operation.responses).map(Number).filter(Number.isInteger)
+  // The answer of a dry run beside that of the operation.
+  const answers = Object.entries(operation.responses).filter(([, answer]) => (answer as Partial<Ref>).$ref !== '#/components/responses/DryRun')
+  const statuses = answers.map(([status]) => Number(status)).filter(Number.isInteger)
   const parameters = [...shared, ...(operation.parameters ?? [])].map(parameter => follow<Parameter>(described, parameter))
   const schemes = (operation.security ?? described.security ?? []).flatMap(Object.keys)
   return {
@@ -69,6 +74,7 @@ function rowOf(
     success: statuses.find(status => status < 300)!,
     statuses,
     idempotent: operation['x-idempotency-key'] === true,
+    dryRun: operation['x-dry-run'] ?? null,
     pagination: operation['x-pagination'] ?? '',
     auth: operation['x-auth'] ?? (schemes.includes('projectAuth') ? 'project' : 'secret'),
     extension: operation['x-extension'] === true,

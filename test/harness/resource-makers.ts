@@ -96,11 +96,15 @@ async function automationRun(context: MakerContext): Promise<string> {
 const WINDOW = { from_timestamp: '2026-02-01T00:00:00Z', to_timestamp: '2026-03-01T00:00:00Z' }
 
 let hook: Promise<Receiver> | undefined
+/** What all webhooks made here send to. */
+export const sharedReceiver = (): Promise<Receiver> => {
+  hook ??= receiver({ keepsProcessAlive: false })
+  return hook
+}
 
 /** A paused webhook. All share one receiver, which accepts everything. */
 async function integration(context: MakerContext): Promise<string> {
-  hook ??= receiver({ keepsProcessAlive: false })
-  const { url } = await hook
+  const { url } = await sharedReceiver()
   const id = await create(context, '/v4/integrations', { title: unique('integration'), integration: 'webhooks', target_platform: 'iOS' })
   await context.callApi('PUT', `/v4/integrations/${id}/config`, { settings: { url, sandbox_url: url } })
   return id

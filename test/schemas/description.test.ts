@@ -6,13 +6,14 @@ import { ERROR_CATALOGUE } from '../../api/errors.ts'
 import { details } from '../../schemas/details.ts'
 import { formats } from '../../schemas/formats.ts'
 import { bundle } from '../../schemas/generate/bundle.ts'
+import { withDryRunAnswers, withDryRuns } from '../../schemas/generate/dry-run.ts'
 import { type Document, follow, methods, type OperationObject, type Parameter, type Schema } from '../../schemas/generate/schema.ts'
 import { withScopes } from '../../schemas/generate/scopes.ts'
 
 type Response = { headers: Record<string, unknown>; content?: { 'application/json': { schema: Schema } } }
 
 const folder = join(import.meta.dirname, '../../schemas')
-const document: Document = bundle(folder)
+const document: Document = withDryRuns(bundle(folder))
 const rows = Object.entries(document.paths).flatMap(([path, item]) =>
   methods.flatMap(method => {
     const operation = item[method]
@@ -69,6 +70,7 @@ describe.each(rows)('$id', ({ id, method, path, operation, parameters }) => {
       const names = parameters.map(parameter => parameter.name)
       expect(typeof operation['x-idempotency-key']).toBe('boolean')
       expect(names.includes('Idempotency-Key')).toBe(operation['x-idempotency-key'])
+      expect(names.includes('Dry-Run')).toBe(method !== 'get' && operation['x-scope-access'] !== 'read')
       expect(['none', 'cursor', 'offset']).toContain(operation['x-pagination'])
       expect(names.includes('starting_after')).toBe(operation['x-pagination'] === 'cursor')
       expect(names.includes('offset')).toBe(operation['x-pagination'] === 'offset')
@@ -100,7 +102,9 @@ test('no object is open, except maps with typed values', () => {
 })
 
 test('`object` has one value, and answers require it', () => {
-  for (const schema of objects(document.components.schemas)) {
+  // A change tells the kind of another object.
+  const { DryRunChange: _, ...schemas } = document.components.schemas
+  for (const schema of objects(schemas)) {
     const word = schema.properties?.object
     if (!word) continue
     expect(follow(document, word).enum).toHaveLength(1)
@@ -150,15 +154,27 @@ test('the table of codes has every code of the catalogue, by status', () => {
 })
 
 test('every component is used', () => {
-  const text = JSON.stringify(document)
+  const text = JSON.stringify(withDryRunAnswers(document))
   for (const [kind, members] of Object.entries(document.components))
     for (const name of Object.keys(members))
       expect(kind === 'securitySchemes' || text.includes(`"#/components/${kind}/${name}"`), `${kind}/${name}`).toBe(true)
 })
 
+test('every operation with a dry run describes its answer, beside its own', () => {
+  const described = withDryRunAnswers(document)
+  for (const { path, method, operation } of rows) {
+    const served = described.paths[path]![method as 'post']!
+    const ok = response(served, '200')?.content?.['application/json'].schema
+    const isTold = ok !== undefined && JSON.stringify(ok).includes('"#/components/schemas/DryRun"')
+    expect([operation.operationId, isTold]).toEqual([operation.operationId, ['rollback', 'plan'].includes(operation['x-dry-run'] ?? '')])
+    const own = successOf(operation)
+    if (own !== '200') expect(served.responses[own]).toEqual(operation.responses[own])
+  }
+})
+
 test('the served document is OpenAPI 3.0.3, version 4.0', () => {
   const served = JSON.parse(readFileSync(join(folder, 'generated/openapi.json'), 'utf8'))
-  expect(served).toEqual(JSON.parse(JSON.stringify(withScopes(document))))
+  expect(served).toEqual(JSON.parse(JSON.stringify(withDryRunAnswers(withScopes(document)))))
   expect(served.openapi).toBe('3.0.3')
   expect(served.info.version).toBe('4.0')
 })

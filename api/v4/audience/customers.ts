@@ -143,8 +143,9 @@ export const v4SetCustomerProperties = inTransaction('v4SetCustomerProperties', 
   }
 })
 
-export const v4DeleteCustomer = inTransaction('v4DeleteCustomer', async ({ path, environment, trail, tx, deps }) => {
+export const v4DeleteCustomer = inTransaction('v4DeleteCustomer', async ({ path, environment, trail, dryRun, tx, deps }) => {
   const pseudonym = await eraseCustomer(tx, environment, path.customer_id, deps.secrets)
-  await audit(tx, trail, { resource: 'customer', id: pseudonym, user: pseudonym })
+  // A dry run tells the caller only, who knows the id.
+  await audit(tx, trail, { resource: 'customer', id: dryRun ? path.customer_id : pseudonym, user: pseudonym })
   return { body: undefined }
 })

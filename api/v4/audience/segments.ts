@@ -9,9 +9,12 @@ import {
   systemSegments,
   updateSegment,
 } from '../../../domain/audience/segments/segment.ts'
-import { audit } from '../../../domain/kernel/audit/record.ts'
+import { audit, type Trail } from '../../../domain/kernel/audit/record.ts'
 import type { Environment } from '../../../domain/kernel/environment.ts'
-import { inTransaction, onPool, preparedTransaction } from '../../operation.ts'
+import type { OperationId } from '../../../schemas/generated/operations.ts'
+import type { Input } from '../../../schemas/operation-types.ts'
+import type { Tx } from '../../../store/connect.ts'
+import { inTransaction, onPool, planned, preparedTransaction } from '../../operation.ts'
 import { behindHeader, cursorPage, fullList, restartedHeader } from '../../pagination.ts'
 import type { StatementTurn } from '../../request-turns.ts'
 
@@ -39,14 +42,25 @@ export const v4ListSegments = onPool('v4ListSegments', async ({ query: { limit, 
   return { body: cursorPage({ url: '/v4/segments', rows, limit, item: segment }), headers: restartedHeader(restarted) }
 })
 
-export const v4CreateSegment = preparedTransaction(
-  'v4CreateSegment',
-  foldBeforeCount,
-  async ({ body, environment, trail, tx, prepared }) => {
-    const made = await createSegment(tx, environment, { name: body.name, conditions: body.conditions ?? [] })
-    await audit(tx, trail, { resource: 'segment', id: made.segment.id, after: segment(made.segment) })
-    return sized(made, prepared)
-  },
+type Writing<Id extends OperationId> = Pick<Input<Id>, 'path' | 'body'> & { environment: Environment; trail: Trail; tx: Tx }
+
+async function create({ body, environment, trail, tx }: Writing<'v4CreateSegment'>): Promise<CountedSegment> {
+  const made = await createSegment(tx, environment, { name: body.name, conditions: body.conditions ?? [] })
+  await audit(tx, trail, { resource: 'segment', id: made.segment.id, after: segment(made.segment) })
+  return made
+}
+
+async function update({ path, body, environment, trail, tx }: Writing<'v4UpdateSegment'>): Promise<CountedSegment> {
+  const id = path.segment_id
+  const { before, ...after } = await updateSegment(tx, environment, id, { name: body.name, conditions: body.conditions })
+  if (before) await audit(tx, trail, { resource: 'segment', id, before: segment(before), after: segment(after.segment) })
+  return after
+}
+
+// Planned, because what is folded before the count stays folded.
+export const v4CreateSegment = planned(
+  preparedTransaction('v4CreateSegment', foldBeforeCount, async call => sized(await create(call), call.prepared)),
+  create,
 )
 
 export const v4ListSystemSegments = onPool('v4ListSystemSegments', async ({ environment, db }) => ({
@@ -57,17 +71,9 @@ export const v4GetSegment = onPool('v4GetSegment', async ({ path, environment, d
   body: segment(await getSegment(db, environment, path.segment_id)),
 }))
 
-export const v4UpdateSegment = preparedTransaction(
-  'v4UpdateSegment',
-  foldBeforeCount,
-  async ({ path, body, environment, trail, tx, prepared }) => {
-    const { before, ...after } = await updateSegment(tx, environment, path.segment_id, { name: body.name, conditions: body.conditions })
-    if (before) {
-      const id = path.segment_id
-      await audit(tx, trail, { resource: 'segment', id, before: segment(before), after: segment(after.segment) })
-    }
-    return sized(after, prepared)
-  },
+export const v4UpdateSegment = planned(
+  preparedTransaction('v4UpdateSegment', foldBeforeCount, async call => sized(await update(call), call.prepared)),
+  update,
 )
 
 export const v4DeleteSegment = inTransaction('v4DeleteSegment', async ({ path, environment, trail, tx }) => {

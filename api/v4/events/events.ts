@@ -4,6 +4,7 @@ import { type EventRow, getEvent, listEvents } from '../../../domain/events/list
 import { appendBatch } from '../../../domain/ingestion/append.ts'
 import { details } from '../../../schemas/details.ts'
 import { validateEventInput } from '../../../schemas/generated/operations.ts'
+import { rehearsal, transaction } from '../../../store/transaction.ts'
 import { invalidData } from '../../errors.ts'
 import { onPool } from '../../operation.ts'
 import { offsetPage } from '../../pagination.ts'
@@ -45,20 +46,21 @@ async function validatedItems(items: Record<string, unknown>[]): Promise<(EventI
 const validated = (item: Record<string, unknown>): EventInput | ItemError =>
   validateEventInput(item) ? (item as EventInput) : invalidItem(details(validateEventInput.errors, 'body', item))
 
-function result(item: Record<string, unknown>, index: number, outcome: ItemResult) {
+/** `dryRun`: the event gets its id when it is stored. */
+function result(item: Record<string, unknown>, index: number, outcome: ItemResult, dryRun: boolean) {
   const { event_id } = item
   return {
     index,
     event_id: typeof event_id === 'string' ? event_id : null,
     status: outcome.status,
-    id: outcome.status === 'rejected' ? null : outcome.id,
+    id: outcome.status === 'rejected' || dryRun ? null : outcome.id,
     error: outcome.status === 'rejected' ? outcome.error : null,
   }
 }
 
-export const v4CreateEvents = onPool('v4CreateEvents', async ({ body, environment, db }) => {
+export const v4CreateEvents = onPool('v4CreateEvents', async ({ body, environment, dryRun, db }) => {
   const items = body.events
-  const outcomes = await appendBatch(db, environment, await validatedItems(items), body.trigger ?? true)
+  const outcomes = await appendBatch(db, environment, await validatedItems(items), body.trigger ?? true, dryRun ? rehearsal : transaction)
   const count = (status: ItemResult['status']) => outcomes.filter(outcome => outcome.status === status).length
   const rejected = count('rejected')
   if (rejected === items.length) {
@@ -82,7 +84,7 @@ export const v4CreateEvents = onPool('v4CreateEvents', async ({ body, environmen
       rejected,
       not_triggered: outcomes.filter(outcome => outcome.status === 'created' && !outcome.triggers).length,
       unmatched_refunds: outcomes.filter(outcome => outcome.status === 'created' && outcome.isUnmatched).length,
-      results: outcomes.map((outcome, i) => result(items[i]!, i, outcome)),
+      results: outcomes.map((outcome, i) => result(items[i]!, i, outcome, dryRun)),
     },
   }
 })

@@ -162,12 +162,12 @@ function refuseSameKey(keys: readonly (string | null)[]): void {
 
 export const v4EvaluateUserRemoteConfigurations = onPool(
   'v4EvaluateUserRemoteConfigurations',
-  async ({ path: { user_id }, body, environment, db, deps }) => {
-    const { context_keys: keys, attributes: overrides = {}, dry_run: dryRun } = body ?? {}
+  async ({ path: { user_id }, body, environment, dryRun, db, deps }) => {
+    const { context_keys: keys, attributes: overrides = {}, dry_run: decidesOnly = false } = body ?? {}
     refuseSameKey(keys ?? [])
     await foldUsersFirst(db, environment, [user_id], deps.listing)
     // `listing` plans once: planning these two statements takes twice as long as running them.
-    const served = await evaluate(deps.listing, environment, user_id, { keys, overrides, dryRun: dryRun ?? false })
+    const served = await evaluate(deps.listing, environment, user_id, { keys, overrides, dryRun: dryRun || decidesOnly })
     return {
       body: fullList(
         `/v4/users/${user_id}/remote-configurations`,

@@ -3,11 +3,12 @@ import { getConfig, type IntegrationConfig, lockConfig } from '../../../domain/i
 import { assertUsable, isProbedBeforeStart } from '../../../domain/integrations/probe.ts'
 import { providerOf } from '../../../domain/integrations/providers.ts'
 import { type ConfigInput, validateConfig } from '../../../domain/integrations/validate-config.ts'
-import { audit } from '../../../domain/kernel/audit/record.ts'
+import { audit, type Trail } from '../../../domain/kernel/audit/record.ts'
 import { conflict } from '../../../domain/kernel/refusal.ts'
 import type { Input } from '../../../schemas/operation-types.ts'
-import { type ApiDeps, NO_STORE, onPool, preparedTransaction } from '../../operation.ts'
-import { assertCanStart, open } from './start.ts'
+import type { Tx } from '../../../store/connect.ts'
+import { type ApiDeps, NO_STORE, onPool, planned, preparedTransaction } from '../../operation.ts'
+import { assertCanStart, open, type ProbeCall, withoutSending } from './start.ts'
 
 function shownSettings({ slug, settings, secrets }: IntegrationConfig): Record<string, unknown> {
   const shown: Record<string, unknown> = {}
@@ -48,27 +49,34 @@ function changed({ body, environment, deps }: Call, old: IntegrationConfig): Con
 const isReaddressed = (call: Call, old: IntegrationConfig, { opened }: ConfigChange) =>
   old.active === 1 && isProbedBeforeStart(old.slug) && probedAddress(open(call, old)) !== probedAddress(opened)
 
-export const v4UpdateIntegrationConfig = preparedTransaction(
-  'v4UpdateIntegrationConfig',
+type Change = Call & Pick<Input<'v4UpdateIntegrationConfig'>, 'path'>
+
+async function probeForConfig(call: Change & ProbeCall): Promise<string | null> {
+  const old = await call.inTurn(db => getConfig(db, call.environment, call.path.integration_id))
+  const change = changed(call, old)
+  if (!isReaddressed(call, old, change)) return null
+  await assertCanStart(call, change.after, change.opened)
+  return probedAddress(change.opened)
+}
+
+async function updateConfig(call: Change & { trail: Trail; tx: Tx; prepared: string | null }) {
+  const { path, environment, trail, tx, deps, prepared } = call
+  const old = await lockConfig(tx, environment, path.integration_id)
+  const change = changed(call, old)
+  if (!change.isChanged) return { body: integrationConfig(old) }
+  if (old.active === 1) assertUsable(deps.probe, old.slug, change.opened)
+  // Only the probe before the transaction can call the receiver, and it did so with other settings.
+  if (isReaddressed(call, old, change) && prepared !== probedAddress(change.opened))
+    throw conflict('the integration was changed meanwhile: repeat the request')
+  const after = integrationConfig(await writeConfig(tx, environment, change))
+  await audit(tx, trail, { resource: 'integration_config', id: old.id, before: integrationConfig(old), after })
+  return { body: change.generated === null ? after : { ...after, generated_signing_secret: change.generated } }
+}
+
+export const v4UpdateIntegrationConfig = planned(
+  preparedTransaction('v4UpdateIntegrationConfig', probeForConfig, updateConfig, NO_STORE),
   async call => {
-    const old = await call.inTurn(db => getConfig(db, call.environment, call.path.integration_id))
-    const change = changed(call, old)
-    if (!isReaddressed(call, old, change)) return null
-    await assertCanStart(call, change.after, change.opened)
-    return probedAddress(change.opened)
+    const quiet = withoutSending(call)
+    await updateConfig({ ...quiet, prepared: await probeForConfig(quiet) })
   },
-  async call => {
-    const { path, environment, trail, tx, deps, prepared } = call
-    const old = await lockConfig(tx, environment, path.integration_id)
-    const change = changed(call, old)
-    if (!change.isChanged) return { body: integrationConfig(old) }
-    if (old.active === 1) assertUsable(deps.probe, old.slug, change.opened)
-    // Only the probe before the transaction can call the receiver, and it did so with other settings.
-    if (isReaddressed(call, old, change) && prepared !== probedAddress(change.opened))
-      throw conflict('the integration was changed meanwhile: repeat the request')
-    const after = integrationConfig(await writeConfig(tx, environment, change))
-    await audit(tx, trail, { resource: 'integration_config', id: old.id, before: integrationConfig(old), after })
-    return { body: change.generated === null ? after : { ...after, generated_signing_secret: change.generated } }
-  },
-  NO_STORE,
 )

@@ -58,7 +58,7 @@ function slugsOf(types: string[]): string[] {
 
 export const v4ReplayIntegrationDeliveries = inTransaction(
   'v4ReplayIntegrationDeliveries',
-  async ({ path, body, environment, trail, tx }) => {
+  async ({ path, body, environment, trail, dryRun, tx }) => {
     const { from, to, events, status: statuses = ['failed' as const] } = body
     const length = micros(to) - micros(from)
     if (length <= 0) throw invalidField('to', 'must be later than from')
@@ -69,7 +69,8 @@ export const v4ReplayIntegrationDeliveries = inTransaction(
     await audit(tx, trail, {
       resource: 'integration_replay',
       id,
-      after: { from, to, events: events ?? null, status: statuses, matched, replay_id: replay },
+      after: { from, to, events: events ?? null, status: statuses, matched, replay_id: dryRun ? null : replay },
+      isSend: true,
     })
     const url = `/v4/integrations/${id}/deliveries`
     return { body: { object: 'operation' as const, url, message: 'Replay queued' as const, matched, replay_id: replay } }

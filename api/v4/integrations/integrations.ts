@@ -4,15 +4,16 @@ import { deleteIntegration } from '../../../domain/integrations/deliveries/delet
 import { type WaitingDeliveries, withWaiting } from '../../../domain/integrations/deliveries/held.ts'
 import { activateIntegration, pauseIntegration } from '../../../domain/integrations/deliveries/integration-status.ts'
 import { createIntegration, type IntegrationRow, listIntegrations } from '../../../domain/integrations/integration.ts'
-import { assertUsable } from '../../../domain/integrations/probe.ts'
+import { assertUsable, type ProbeResult } from '../../../domain/integrations/probe.ts'
 import { categories, providerOf } from '../../../domain/integrations/providers.ts'
-import { audit } from '../../../domain/kernel/audit/record.ts'
+import { audit, type Trail } from '../../../domain/kernel/audit/record.ts'
+import type { Environment } from '../../../domain/kernel/environment.ts'
 import { invalidField } from '../../../domain/kernel/refusal.ts'
-import type { AnswerBody } from '../../../schemas/operation-types.ts'
-import type { Db } from '../../../store/connect.ts'
-import { inTransaction, onPool, preparedTransaction } from '../../operation.ts'
+import type { AnswerBody, Input } from '../../../schemas/operation-types.ts'
+import type { Db, Tx } from '../../../store/connect.ts'
+import { type ApiDeps, inTransaction, onPool, planned, preparedTransaction } from '../../operation.ts'
 import { fullList } from '../../pagination.ts'
-import { assertMayTest, assertProbed, open, probeBeforeStart, sampleOf } from './start.ts'
+import { assertMayTest, assertProbed, open, type ProbeCall, probeBeforeStart, sampleOf, withoutSending } from './start.ts'
 
 const integration = (row: IntegrationRow) => ({
   object: 'integration' as const,
@@ -62,16 +63,26 @@ export const v4GetIntegrationsMeta = onPool('v4GetIntegrationsMeta', async () =>
   } as AnswerBody<'v4GetIntegrationsMeta'>,
 }))
 
-export const v4UpdateIntegrationStatus = preparedTransaction(
-  'v4UpdateIntegrationStatus',
-  async call => (call.body.status === 1 ? probeBeforeStart(call, call.path.integration_id) : null),
+type StatusChange = Pick<Input<'v4UpdateIntegrationStatus'>, 'path' | 'body'>
+type Changing = StatusChange & { environment: Environment; deps: ApiDeps; trail: Trail; tx: Tx; prepared: string | null }
+
+const probeForStatus = async (call: StatusChange & ProbeCall) =>
+  call.body.status === 1 ? probeBeforeStart(call, call.path.integration_id) : null
+
+async function changeStatus(call: Changing) {
+  const { path, body, environment, trail, tx, prepared } = call
+  const id = path.integration_id
+  const { before, after } = await (body.status === 1 ? activateIntegration : pauseIntegration)(tx, environment, id)
+  if (before && body.status === 1) await assertProbed(call, id, prepared)
+  if (before) await audit(tx, trail, { resource: 'integration', id, before: integration(before), after: integration(after) })
+  return { body: await showOne(tx, after) }
+}
+
+export const v4UpdateIntegrationStatus = planned(
+  preparedTransaction('v4UpdateIntegrationStatus', probeForStatus, changeStatus),
   async call => {
-    const { path, body, environment, trail, tx, prepared } = call
-    const id = path.integration_id
-    const { before, after } = await (body.status === 1 ? activateIntegration : pauseIntegration)(tx, environment, id)
-    if (before && body.status === 1) await assertProbed(call, id, prepared)
-    if (before) await audit(tx, trail, { resource: 'integration', id, before: integration(before), after: integration(after) })
-    return { body: await showOne(tx, after) }
+    const quiet = withoutSending(call)
+    await changeStatus({ ...quiet, prepared: await probeForStatus(quiet) })
   },
 )
 
@@ -81,23 +92,24 @@ export const v4DeleteIntegration = inTransaction('v4DeleteIntegration', async ({
   return { body: undefined }
 })
 
-export const v4TestIntegration = preparedTransaction(
-  'v4TestIntegration',
-  async call => {
-    const { path, body, environment, inTurn, deps } = call
-    const name = slugOf(body.event ?? 'trial_started')
-    if (name === null) throw invalidField('event', NO_EVENT_TYPE)
-    const config = await inTurn(db => getConfig(db, environment, path.integration_id))
-    const opened = open(call, config)
-    assertUsable(deps.probe, config.slug, opened)
-    await assertMayTest(call, config.id)
-    return deps.probe.tryIntegration(await sampleOf(call, config, opened, name))
-  },
-  async ({ path, trail, tx, prepared }) => {
+async function sendTest(call: Pick<Input<'v4TestIntegration'>, 'path' | 'body'> & ProbeCall): Promise<ProbeResult> {
+  const { path, body, environment, inTurn, deps } = call
+  const name = slugOf(body.event ?? 'trial_started')
+  if (name === null) throw invalidField('event', NO_EVENT_TYPE)
+  const config = await inTurn(db => getConfig(db, environment, path.integration_id))
+  const opened = open(call, config)
+  assertUsable(deps.probe, config.slug, opened)
+  await assertMayTest(call, config.id)
+  return deps.probe.tryIntegration(await sampleOf(call, config, opened, name))
+}
+
+export const v4TestIntegration = planned(
+  preparedTransaction('v4TestIntegration', sendTest, async ({ path, trail, tx, prepared }) => {
     const { ok, http_status, duration_ms, error } = prepared
     const url = `/v4/integrations/${path.integration_id}/test`
     const result = { object: 'integration_test' as const, url, ok, http_status, duration_ms, error }
     await audit(tx, trail, { resource: 'integration_test', id: path.integration_id, after: result })
     return { body: result }
-  },
+  }),
+  call => sendTest(withoutSending(call)),
 )

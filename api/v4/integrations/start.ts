@@ -1,16 +1,30 @@
 import { probedAddress } from '../../../domain/integrations/change-config.ts'
 import { getConfig, type IntegrationConfig, openSettings, outgoingNames } from '../../../domain/integrations/config.ts'
-import type { ProbeRequest } from '../../../domain/integrations/probe.ts'
+import type { ProbeRequest, ProbeResult } from '../../../domain/integrations/probe.ts'
 import { assertProbeSucceeds, assertUsable, countTest, isProbedBeforeStart } from '../../../domain/integrations/probe.ts'
 import { sampleEvent } from '../../../domain/integrations/sample-event.ts'
+import { audit, type Trail } from '../../../domain/kernel/audit/record.ts'
 import { type Environment, type EnvironmentKind, now } from '../../../domain/kernel/environment.ts'
 import { conflict } from '../../../domain/kernel/refusal.ts'
-import type { Tx } from '../../../store/connect.ts'
+import type { Db, Tx } from '../../../store/connect.ts'
 import { Problem } from '../../errors.ts'
 import type { ApiDeps } from '../../operation.ts'
-import type { StatementTurn } from '../../request-turns.ts'
 
-export type ProbeCall = { environment: Environment; environmentKind: EnvironmentKind; deps: ApiDeps; inTurn: StatementTurn }
+/** Runs statements: in turns of their own, or in a transaction. */
+type Statements = <T>(work: (db: Db) => Promise<T>) => Promise<T>
+export type ProbeCall = { environment: Environment; environmentKind: EnvironmentKind; deps: ApiDeps; inTurn: Statements }
+
+const TAKEN: ProbeResult = { ok: true, http_status: 200, duration_ms: 0, error: null }
+
+/** The call in a dry run: its statements run in the transaction that is undone, and a test is noted and not sent. Its receiver is taken to accept it. */
+export function withoutSending<Call extends { deps: ApiDeps; tx: Tx; trail: Trail }>(call: Call): Call & { inTurn: Statements } {
+  const { deps, tx, trail } = call
+  async function tryIntegration({ id, slug, occurrence }: ProbeRequest): Promise<ProbeResult> {
+    await audit(tx, trail, { resource: 'integration_test', id, after: { integration: slug, event: occurrence.name }, isSend: true })
+    return TAKEN
+  }
+  return { ...call, inTurn: work => work(tx), deps: { ...deps, probe: { ...deps.probe, tryIntegration } } }
+}
 
 /** A sample event as the receiver of this integration would get it now. */
 export async function sampleOf(

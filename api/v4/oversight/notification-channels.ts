@@ -15,7 +15,7 @@ import { type ChannelInput, changeChannel, newChannelValues, settingsOfChannel }
 import type { AlertMessage } from '../../../domain/oversight/alerts/message.ts'
 import { projectName } from '../../../domain/projects/settings.ts'
 import { orderedId } from '../../../store/ids.ts'
-import { type ApiDeps, inTransaction, NO_STORE, onPool, preparedTransaction } from '../../operation.ts'
+import { type ApiDeps, inTransaction, NO_STORE, onPool, planned, preparedTransaction } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
 import { assertMayTest } from '../integrations/start.ts'
 
@@ -113,22 +113,29 @@ const sampleMessage = ({ project, environment, at }: Sample): AlertMessage => {
   return { id: `${id}.test`, phase: 'began', test: true, project, environment, alert }
 }
 
-export const v4TestNotificationChannel = preparedTransaction(
-  'v4TestNotificationChannel',
-  async call => {
-    const { path, environment, environmentKind, project, inTurn, deps } = call
-    const row = await inTurn(db => getChannel(db, environment, path.channel_id))
-    await assertMayTest(call, row.id, 'notification_channels')
-    const name = await inTurn(db => projectName(db, project))
-    const at = await inTurn(db => now(db, environment))
-    const sample = sampleMessage({ project: name, environment: environmentKind, at })
-    return deps.tryChannel(openChannel(deps.secrets, environment, row), sample)
-  },
-  async ({ path, trail, tx, prepared }) => {
-    const { ok, http_status, duration_ms, error } = prepared
-    const url = `/v4/notification-channels/${path.channel_id}/test`
-    const result = { object: 'notification_channel_test' as const, url, ok, http_status, duration_ms, error }
-    await audit(tx, trail, { resource: 'notification_channel_test', id: path.channel_id, after: result })
-    return { body: result }
+export const v4TestNotificationChannel = planned(
+  preparedTransaction(
+    'v4TestNotificationChannel',
+    async call => {
+      const { path, environment, environmentKind, project, inTurn, deps } = call
+      const row = await inTurn(db => getChannel(db, environment, path.channel_id))
+      await assertMayTest(call, row.id, 'notification_channels')
+      const name = await inTurn(db => projectName(db, project))
+      const at = await inTurn(db => now(db, environment))
+      const sample = sampleMessage({ project: name, environment: environmentKind, at })
+      return deps.tryChannel(openChannel(deps.secrets, environment, row), sample)
+    },
+    async ({ path, trail, tx, prepared }) => {
+      const { ok, http_status, duration_ms, error } = prepared
+      const url = `/v4/notification-channels/${path.channel_id}/test`
+      const result = { object: 'notification_channel_test' as const, url, ok, http_status, duration_ms, error }
+      await audit(tx, trail, { resource: 'notification_channel_test', id: path.channel_id, after: result })
+      return { body: result }
+    },
+  ),
+  async ({ path, environment, trail, tx }) => {
+    const { id, type, title } = await getChannel(tx, environment, path.channel_id)
+    await assertMayTest({ inTurn: work => work(tx), environment }, id, 'notification_channels')
+    await audit(tx, trail, { resource: 'notification_channel_test', id, after: { type, title }, isSend: true })
   },
 )

@@ -1,9 +1,10 @@
 import { audit } from '../../../domain/kernel/audit/record.ts'
+import type { Principal } from '../../../domain/operators/principal.ts'
 import { getPurchase, listPurchases } from '../../../domain/purchases/read.ts'
 import { gatherEvidenceWithReason } from '../../../domain/purchases/sandbox-claim.ts'
 import { updatePurchase } from '../../../domain/purchases/update.ts'
-import { claimToVerify, configOfStore } from '../../../domain/purchases/verification.ts'
-import { inTransaction, onPool, preparedTransaction } from '../../operation.ts'
+import { assumedEvidence, claimToVerify, configOfStore } from '../../../domain/purchases/verification.ts'
+import { inTransaction, onPool, planned, preparedTransaction } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
 import { purchase, recordPurchase } from '../../purchase.ts'
 
@@ -17,17 +18,27 @@ export const v4ListUserPurchases = onPool('v4ListUserPurchases', async ({ path, 
   }
 })
 
-export const v4CreatePurchase = preparedTransaction(
-  'v4CreatePurchase',
-  async ({ body, project, environmentKind, deps, inTurn }) => {
+// A named key with `purchases:write` is a server's, as the Secret Key is: its word counts as much.
+const claimant = ({ project, environmentKind }: Pick<Principal, 'project' | 'environmentKind'>) =>
+  ({ project, environment: environmentKind, key: 'secret' }) as const
+
+export const v4CreatePurchase = planned(
+  preparedTransaction(
+    'v4CreatePurchase',
+    async ({ body, inTurn, ...call }) => {
+      const claim = claimToVerify(body)
+      const config = await inTurn(db => configOfStore(db, call.project, claim))
+      return gatherEvidenceWithReason(call.deps, claimant(call), claim, config)
+    },
+    async ({ path, body, trail, tx, prepared }) => ({
+      body: await recordPurchase(tx, trail, { user: path.user_id, input: body, evidence: prepared }),
+    }),
+  ),
+  async ({ path, body, trail, tx, ...call }) => {
     const claim = claimToVerify(body)
-    const config = await inTurn(db => configOfStore(db, project, claim))
-    // A named key with `purchases:write` is a server's, as the Secret Key is: its word counts as much.
-    return gatherEvidenceWithReason(deps, { project, environment: environmentKind, key: 'secret' }, claim, config)
+    const evidence = assumedEvidence(call.deps, claimant(call), claim, await configOfStore(tx, call.project, claim))
+    await recordPurchase(tx, trail, { user: path.user_id, input: body, evidence })
   },
-  async ({ path, body, trail, tx, prepared }) => ({
-    body: await recordPurchase(tx, trail, { user: path.user_id, input: body, evidence: prepared }),
-  }),
 )
 
 export const v4GetUserPurchase = onPool('v4GetUserPurchase', async ({ path, environment, db }) => ({

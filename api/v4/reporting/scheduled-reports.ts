@@ -131,12 +131,12 @@ export const v4SendTestScheduledReport = inTransaction('v4SendTestScheduledRepor
     const headers = { 'Retry-After': String(tested.secondsLeft) }
     throw new Problem('rate_limit_exceeded', 'a report is tested once a minute', { headers })
   }
-  await audit(tx, trail, { resource: 'scheduled_report_run', id: tested.run.id, after: run(tested.run) })
+  await audit(tx, trail, { resource: 'scheduled_report_run', id: tested.run.id, after: run(tested.run), isSend: true })
   return { body: accepted(tested.run, 'Test report queued for delivery') }
 })
 
 export const v4ResendScheduledReportRun = inTransaction('v4ResendScheduledReportRun', async ({ path, body, environment, trail, tx }) => {
   const { before, after } = await resendRun(tx, environment, path.run_id, body?.destination_ids)
-  await audit(tx, trail, { resource: 'scheduled_report_run', id: after.id, before: run(before), after: run(after) })
+  await audit(tx, trail, { resource: 'scheduled_report_run', id: after.id, before: run(before), after: run(after), isSend: true })
   return { body: accepted(after, 'Report queued for delivery') }
 })

@@ -4,31 +4,40 @@ import type { Environment } from '../environment.ts'
 
 export type ActorKind = 'secret_key' | 'api_key' | 'project_key' | 'grant' | 'cli' | 'system'
 
-/** The actor of a mutation, its project and environment, and its request. `environment` is null for what belongs to the project as a whole. */
+/**
+ * The actor of a mutation, its project and environment, and its request. `environment` is null for what belongs to the project as a whole.
+ * `changes`: of a dry run, which keeps its entries there and stores none.
+ */
 export type Trail = {
   project: number
   environment: Environment | null
   actor: { kind: ActorKind; id: string | null }
   operation: string
   requestId: string | null
+  changes?: AuditEntry[]
 }
 
 /**
  * `before` and `after`: the object as the API shows it, without any secret; `before` is null for a creation, `after` for a deletion.
- * `user`: the id of the user that the entry is about.
+ * `user`: the id of the user that the entry is about. `isSend`: a dry run tells it as something that is sent.
  */
-type AuditEntry = {
+export type AuditEntry = {
   resource: string
   id: string | null
   before?: object | null
   after?: object | null
   user?: string
   reason?: string
+  isSend?: true
 }
 
 /** Writes the entry of one mutation, in the mutation's own transaction. */
 export async function audit(tx: Tx, trail: Trail, entry: AuditEntry): Promise<void> {
-  const { project, environment, actor, operation, requestId } = trail
+  const { project, environment, actor, operation, requestId, changes } = trail
+  if (changes) {
+    changes.push(entry)
+    return
+  }
   await tx.query({
     name: 'audit',
     text: `insert into audit_log (project, environment, id, created_at, actor_kind, actor_id, operation, resource, resource_id, user_id,

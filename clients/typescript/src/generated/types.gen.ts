@@ -1886,6 +1886,52 @@ export type CustomerProperties = {
     data: CustomerPropertiesData;
 };
 
+/**
+ * What a request would do. It promises nothing about a later request.
+ */
+export type DryRun = {
+    object: 'dry_run';
+    /**
+     * The status that the request would have.
+     */
+    status: 200 | 201 | 202 | 204;
+    /**
+     * What the audit log would tell of the request, and what it would send. Secrets are masked.
+     */
+    changes: Array<DryRunChange>;
+    /**
+     * Whether there are more changes than the 100 shown ones.
+     */
+    truncated: boolean;
+};
+
+export type DryRunChange = {
+    /**
+     * `send`: something goes to a receiver outside of the service.
+     */
+    action: 'create' | 'update' | 'delete' | 'send';
+    /**
+     * The kind of what changes, as `resource` in the audit log.
+     */
+    object: string;
+    /**
+     * Null where the request would generate the id, and where the object has none.
+     */
+    id: string | null;
+    /**
+     * The object as it is; null for a creation, and where the audit log shows none.
+     */
+    before: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * The object as it would be, without a generated id; null for a deletion, and where the audit log shows none.
+     */
+    after: {
+        [key: string]: unknown;
+    } | null;
+};
+
 export type EntitlementInput = {
     /**
      * Your own id of the entitlement; never changes; not `.` or `..`.
@@ -4822,6 +4868,11 @@ export type CustomerStatusFilter = Array<'active' | 'canceled' | 'billing_retry'
 export type CustomerPlatformFilter = Array<'iOS' | 'Android' | 'Stripe' | 'Paddle'>;
 
 /**
+ * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+ */
+export type DryRun2 = boolean;
+
+/**
  * Entitlement id.
  */
 export type EntitlementId = string;
@@ -4967,6 +5018,10 @@ export type V4CreateUserData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -5158,6 +5213,10 @@ export type V4SetUserPropertiesData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -5230,6 +5289,10 @@ export type V4CreateIdentityData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -5425,6 +5488,10 @@ export type V4CreateEntitlementData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -5484,6 +5551,10 @@ export type V4DeleteEntitlementData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -5616,6 +5687,10 @@ export type V4UpdateEntitlementData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -5748,6 +5823,10 @@ export type V4GrantUserEntitlementData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -5820,6 +5899,10 @@ export type V4RevokeUserEntitlementData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -5964,6 +6047,10 @@ export type V4CreateProductData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -6023,6 +6110,10 @@ export type V4DeleteProductData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -6155,6 +6246,10 @@ export type V4UpdateProductData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -6300,6 +6395,10 @@ export type V4CreatePurchaseData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -6440,6 +6539,10 @@ export type V4UpdateUserPurchaseData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -6653,6 +6756,10 @@ export type V4CreateOfferingData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -6712,6 +6819,10 @@ export type V4DeleteOfferingData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -6844,6 +6955,10 @@ export type V4UpdateOfferingData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -6916,6 +7031,10 @@ export type V4SetMainOfferingData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -7152,6 +7271,10 @@ export type V4DeleteCustomerData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -7348,6 +7471,10 @@ export type V4GrantCustomerPermissionData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -7420,6 +7547,10 @@ export type V4RevokeCustomerPermissionData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -7496,6 +7627,10 @@ export type V4SetCustomerPropertiesData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -7632,6 +7767,10 @@ export type V4CreateRemoteConfigurationData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -7691,6 +7830,10 @@ export type V4DeleteRemoteConfigurationData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -7823,6 +7966,10 @@ export type V4UpdateRemoteConfigurationData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -7891,6 +8038,10 @@ export type V4ChangeRemoteConfigurationStatusData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -8023,6 +8174,10 @@ export type V4ReplaceRemoteConfigurationPayloadData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -8159,6 +8314,10 @@ export type V4SetRemoteConfigurationPayloadMappingData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -8227,6 +8386,10 @@ export type V4DetachUserFromRemoteConfigurationData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -8299,6 +8462,10 @@ export type V4AttachUserToRemoteConfigurationData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -8371,6 +8538,10 @@ export type V4EvaluateUserRemoteConfigurationsData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -8503,6 +8674,10 @@ export type V4CreateSegmentData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -8617,6 +8792,10 @@ export type V4DeleteSegmentData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -8749,6 +8928,10 @@ export type V4UpdateSegmentData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -9187,6 +9370,10 @@ export type V4CreateExperimentData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -9322,6 +9509,10 @@ export type V4DeleteExperimentData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -9454,6 +9645,10 @@ export type V4UpdateExperimentData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -9526,6 +9721,10 @@ export type V4ChangeExperimentStatusData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -9662,6 +9861,10 @@ export type V4CreateExperimentGroupData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -9730,6 +9933,10 @@ export type V4DeleteExperimentGroupData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -9802,6 +10009,10 @@ export type V4UpdateExperimentGroupData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -9874,6 +10085,10 @@ export type V4DetachUserFromExperimentData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -9950,6 +10165,10 @@ export type V4AttachUserToExperimentData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -10090,6 +10309,10 @@ export type V4CreateScreenData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -10229,6 +10452,10 @@ export type V4DeleteScreenData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -10366,6 +10593,10 @@ export type V4UpdateScreenData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -10434,6 +10665,10 @@ export type V4CopyScreenData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -10506,6 +10741,10 @@ export type V4PublishScreenData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -11786,6 +12025,10 @@ export type V4CreateAnalyticsViewData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -11845,6 +12088,10 @@ export type V4DeleteAnalyticsViewData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -11973,6 +12220,10 @@ export type V4UpdateAnalyticsViewData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -12113,6 +12364,10 @@ export type V4CreateAnalyticsAnnotationData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -12172,6 +12427,10 @@ export type V4DeleteAnalyticsAnnotationData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -12304,6 +12563,10 @@ export type V4CreateEventsData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -12427,6 +12690,10 @@ export type V4CreateExportData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -12686,6 +12953,10 @@ export type V4CreateScheduledReportData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -12808,6 +13079,10 @@ export type V4DeleteScheduledReportData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -12936,6 +13211,10 @@ export type V4UpdateScheduledReportData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -13008,6 +13287,10 @@ export type V4SendTestScheduledReportData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -13161,6 +13444,10 @@ export type V4ResendScheduledReportRunData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -13288,6 +13575,10 @@ export type V4CreateIntegrationData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -13410,6 +13701,10 @@ export type V4UpdateIntegrationStatusData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -13482,6 +13777,10 @@ export type V4DeleteIntegrationData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -13614,6 +13913,10 @@ export type V4UpdateIntegrationConfigData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -13690,6 +13993,10 @@ export type V4TestIntegrationData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -13863,6 +14170,10 @@ export type V4ReplayIntegrationDeliveriesData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -14003,6 +14314,10 @@ export type V4CreateAutomationData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -14066,6 +14381,10 @@ export type V4DeleteAutomationData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -14194,6 +14513,10 @@ export type V4UpdateAutomationData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -14262,6 +14585,10 @@ export type V4UpdateAutomationStatusData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -14559,6 +14886,10 @@ export type V4CancelAutomationRunData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -14631,6 +14962,10 @@ export type V4ReplayAutomationRunData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -14767,6 +15102,10 @@ export type V4CreatePushData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -14830,6 +15169,10 @@ export type V4DeletePushData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -14962,6 +15305,10 @@ export type V4UpdatePushData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -15081,6 +15428,10 @@ export type V4UpdateProjectSettingsData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -15136,6 +15487,10 @@ export type V4RegenerateProjectSecretData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -15259,6 +15614,10 @@ export type V4UpdateStoreConfigData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -15395,6 +15754,10 @@ export type V4CreateApiKeyData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -15454,6 +15817,10 @@ export type V4RevokeApiKeyData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -15722,6 +16089,10 @@ export type V4CreateNotificationChannelData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -15781,6 +16152,10 @@ export type V4DeleteNotificationChannelData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -15913,6 +16288,10 @@ export type V4UpdateNotificationChannelData = {
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
          */
         'X-Request-Id'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -15985,6 +16364,10 @@ export type V4TestNotificationChannelData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path: {
         /**
@@ -16116,6 +16499,10 @@ export type V4AdvanceTestClockData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
@@ -16179,6 +16566,10 @@ export type V4ResetTestClockData = {
          * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
          */
         'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
     };
     path?: never;
     query?: never;
