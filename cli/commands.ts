@@ -5,6 +5,7 @@ import type { GroupDefinition } from './definition.ts'
 import { helpAction } from './help.ts'
 import { importAction } from './import/command.ts'
 import { keyGroup } from './key.ts'
+import { mcpGroup } from './mcp.ts'
 import { PROGRAM } from './program.ts'
 import { projectGroup } from './project.ts'
 import { ratesAction } from './rates/command.ts'
@@ -22,6 +23,7 @@ export const root: GroupDefinition = {
   commands: [
     projectGroup,
     keyGroup,
+    mcpGroup,
     importAction,
     ratesAction,
     analyticsGroup,

@@ -53,6 +53,7 @@ export const MAP: readonly { group: string; pages: readonly Page[] }[] = [
       { name: 'operating', title: 'Operating' },
       { name: 'configuration', title: 'Configuration' },
       { name: 'api-keys', title: 'Keys' },
+      { name: 'assistants', title: 'Assistants' },
       { name: 'tls-and-proxies', title: 'TLS and proxies' },
       { name: 'cli', title: 'Command line' },
     ],

@@ -19,6 +19,8 @@ export function assertSameSite({ req }: Pick<Context, 'req'>, { publicUrl, allow
   const isOwn = host !== null && (host === own.hostname || (LOOPBACK.has(own.hostname) && LOOPBACK.has(host)))
   if (!isOwn) throw new Problem('control_forbidden', `the host must be ${own.host}`)
   const { origin } = req.headers
-  if (origin === undefined || origin === own.origin || allowed.includes(origin)) return
+  // A page of this service, under whichever of its names.
+  const isSame = origin !== undefined && URL.canParse(origin) && new URL(origin).host === req.headers.host
+  if (origin === undefined || isSame || origin === own.origin || allowed.includes(origin)) return
   throw new Problem('control_forbidden', 'this origin is not allowed: MCP_ALLOWED_ORIGINS lists those that are')
 }
