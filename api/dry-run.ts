@@ -46,7 +46,8 @@ function changeOf({ method, secrets }: OperationDescription, sent: Sent, entry: 
   const { resource: object, id, before = null, after = null } = entry
   const action = actionOf(method, entry)
   const shown = (value: object | null) => value && maskedFields(JSON.parse(JSON.stringify(value)), secrets)
-  if (action !== 'create' || isKnown(sent, id)) return { action, object, id, before: shown(before), after: shown(after) }
+  const isNew = before === null && after !== null
+  if (!isNew || isKnown(sent, id)) return { action, object, id, before: shown(before), after: shown(after) }
   return { action, object, id: null, before: null, after: withoutId(shown(after), id!) }
 }
 

@@ -1022,7 +1022,7 @@ export interface paths {
          *     experiment that takes the user, then the active remote configuration that was activated last and whose conditions and percentage let
          *     the user in.
          *
-         *     Assignments to experiments are recorded and stay; `dry_run` decides without recording. Repeating gives the same answer as long as
+         *     Assignments to experiments are recorded and stay; `dry_run` or the header `Dry-Run` decides without recording. Repeating gives the same answer as long as
          *     nothing it depends on has changed.
          */
         post: operations["v4EvaluateUserRemoteConfigurations"];
@@ -2103,7 +2103,7 @@ export interface paths {
          *     is rejected the answer is 400 and nothing is stored.
          *
          *     `event_id` is yours and makes a repeat safe: an item that is there already with the same name, user and time is a `duplicate` and
-         *     changes nothing. `Idempotency-Key` is therefore ignored. The body may have 8 MiB.
+         *     changes nothing. `Idempotency-Key` is therefore ignored. The body may have 8 MiB. A dry run has the same answer.
          *
          *     Subscription facts count in analytics and reach automations and integrations, but make no purchase and grant no entitlement.
          */
@@ -6348,7 +6348,7 @@ export interface components {
             event_id: string | null;
             /** @enum {string} */
             status: "created" | "duplicate" | "rejected";
-            /** @description Id of the event; null when rejected. */
+            /** @description Id of the event; null when rejected, and in a dry run where the event would be new. */
             id: string | null;
             error: components["schemas"]["EventRejection"];
         };

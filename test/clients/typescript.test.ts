@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { all, type Operations, PerennialError, perennial } from '../../clients/typescript/src/index.ts'
+import { all, dryRun, type Operations, PerennialError, perennial } from '../../clients/typescript/src/index.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
 let server: TestApi
@@ -43,6 +43,18 @@ test('a 204 returns nothing', async () => {
   await product('short')
   expect(await api.v4DeleteProduct({ path: { product_id: 'short' } })).toBeUndefined()
   expect((await failureOf(api.v4GetProduct({ path: { product_id: 'short' } }))).status).toBe(404)
+})
+
+test('dryRun tells what a call would do, and does nothing', async () => {
+  await product('tried')
+  const path = { product_id: 'tried' }
+  const { data, response } = await dryRun(api.v4DeleteProduct, { path }).withResponse()
+  expect([response.status, data.status, data.changes[0]]).toMatchObject([200, 204, { action: 'delete', object: 'product', id: 'tried' }])
+  expect((await api.v4GetProduct({ path })).id).toBe('tried')
+  expect((await failureOf(dryRun(api.v4DeleteProduct, { path: { product_id: 'unknown' } }))).status).toBe(404)
+  const events = [{ event_id: 'tried', event_name: 'opened', happened_at: '2026-03-01T09:00:00Z' }]
+  expect((await dryRun(api.v4CreateEvents, { body: { events } })).created).toBe(1)
+  expect((await api.v4ListEvents()).data).toEqual([])
 })
 
 test('each client uses the environment of its own key', async () => {

@@ -62,7 +62,9 @@ function rowOf(
   shared: OperationObject['parameters'] & {},
 ): Described {
   // The answer of a dry run beside that of the operation.
-  const answers = Object.entries(operation.responses).filter(([, answer]) => (answer as Partial<Ref>).$ref !== '#/components/responses/DryRun')
+  const answers = Object.entries(operation.responses).filter(
+    ([, answer]) => (answer as Partial<Ref>).$ref !== '#/components/responses/DryRun',
+  )
   const statuses = answers.map(([status]) => Number(status)).filter(Number.isInteger)
   const parameters = [...shared, ...(operation.parameters ?? [])].map(parameter => follow<Parameter>(described, parameter))
   const schemes = (operation.security ?? described.security ?? []).flatMap(Object.keys)

@@ -2,6 +2,8 @@
 import {
   type Answer,
   all,
+  type DryRun,
+  dryRun,
   type EntitlementInput,
   type Operations,
   type Product,
@@ -34,6 +36,17 @@ export const uses = async (api: Operations) => {
   same<Awaited<ReturnType<ReturnType<Operations['v4GetProduct']>['withResponse']>>, { data: Product; response: Response }>(true)
   for await (const product of all(api.v4ListProducts)) same<typeof product, Product>(true)
   for await (const product of all(api.v4ListProducts, { query: { 'filter[type]': ['lifetime'] } })) same<typeof product, Product>(true)
+}
+
+export const trials = async (api: Operations) => {
+  same<Awaited<ReturnType<typeof tried>>, DryRun>(true)
+  const tried = () => dryRun(api.v4DeleteProduct, { path: { product_id: 'a' } })
+  const batch = await dryRun(api.v4CreateEvents, { body: { events: [] } })
+  same<(typeof batch)['object'], 'event_batch'>(true)
+  // @ts-expect-error changes nothing
+  dryRun(api.v4GetProduct, { path: { product_id: 'a' } })
+  // @ts-expect-error a path is needed
+  dryRun(api.v4DeleteProduct, {})
 }
 
 export const refusals = async (api: Operations) => {

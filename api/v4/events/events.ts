@@ -46,14 +46,14 @@ async function validatedItems(items: Record<string, unknown>[]): Promise<(EventI
 const validated = (item: Record<string, unknown>): EventInput | ItemError =>
   validateEventInput(item) ? (item as EventInput) : invalidItem(details(validateEventInput.errors, 'body', item))
 
-/** `dryRun`: the event gets its id when it is stored. */
-function result(item: Record<string, unknown>, index: number, outcome: ItemResult, dryRun: boolean) {
+/** `unstored`: ids of a dry run, which no event has. */
+function result(item: Record<string, unknown>, index: number, outcome: ItemResult, unstored: ReadonlySet<string>) {
   const { event_id } = item
   return {
     index,
     event_id: typeof event_id === 'string' ? event_id : null,
     status: outcome.status,
-    id: outcome.status === 'rejected' || dryRun ? null : outcome.id,
+    id: outcome.status === 'rejected' || unstored.has(outcome.id) ? null : outcome.id,
     error: outcome.status === 'rejected' ? outcome.error : null,
   }
 }
@@ -75,6 +75,7 @@ export const v4CreateEvents = onPool('v4CreateEvents', async ({ body, environmen
       ),
     )
   }
+  const unstored = new Set(dryRun ? outcomes.flatMap(outcome => (outcome.status === 'created' ? outcome.id : [])) : [])
   return {
     body: {
       object: 'event_batch' as const,
@@ -84,7 +85,7 @@ export const v4CreateEvents = onPool('v4CreateEvents', async ({ body, environmen
       rejected,
       not_triggered: outcomes.filter(outcome => outcome.status === 'created' && !outcome.triggers).length,
       unmatched_refunds: outcomes.filter(outcome => outcome.status === 'created' && outcome.isUnmatched).length,
-      results: outcomes.map((outcome, i) => result(items[i]!, i, outcome, dryRun)),
+      results: outcomes.map((outcome, i) => result(items[i]!, i, outcome, unstored)),
     },
   }
 })

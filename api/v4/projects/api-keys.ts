@@ -43,7 +43,7 @@ export const v4ListApiKeys = onPool('v4ListApiKeys', async ({ query, environment
 
 export const v4CreateApiKey = inTransaction(
   'v4CreateApiKey',
-  async ({ body, project, environment, environmentKind, principal, trail, tx }) => {
+  async ({ body, project, environment, environmentKind, principal, trail, dryRun, tx }) => {
     if (body.environment !== undefined && body.environment !== environmentKind)
       throw invalidField('environment', `must be ${environmentKind}, that of the key that makes the request`)
     const expires = body.expires_at == null ? null : Math.floor(Date.parse(body.expires_at) / 1000) * 1000
@@ -58,7 +58,8 @@ export const v4CreateApiKey = inTransaction(
     const wanted = { name: body.name, scopes: body.scopes, expiresAt, allowedAddresses: body.allowed_addresses ?? [] }
     const { key, row } = await createNamedKey(tx, { environment, kind: environmentKind, by: trail.actor, maker }, wanted)
     const made = apiKey(row, environmentKind)
-    await audit(tx, trail, { resource: 'api_key', id: row.id, after: made })
+    // The real request makes another key.
+    await audit(tx, trail, { resource: 'api_key', id: row.id, after: dryRun ? { ...made, last_four: null } : made })
     return { body: { ...made, key } }
   },
   NO_STORE,

@@ -1,5 +1,6 @@
 export { all } from './all.ts'
 export type { Answer, Call, Operations } from './calls.ts'
+export { dryRun } from './dry-run.ts'
 export { PerennialError } from './error.ts'
 export type * from './generated/types.gen.ts'
 export { perennial, type Settings } from './perennial.ts'

@@ -662,7 +662,7 @@ export const v4AttachUserToRemoteConfiguration = <ThrowOnError extends boolean =
  * experiment that takes the user, then the active remote configuration that was activated last and whose conditions and percentage let
  * the user in.
  *
- * Assignments to experiments are recorded and stay; `dry_run` decides without recording. Repeating gives the same answer as long as
+ * Assignments to experiments are recorded and stay; `dry_run` or the header `Dry-Run` decides without recording. Repeating gives the same answer as long as
  * nothing it depends on has changed.
  */
 export const v4EvaluateUserRemoteConfigurations = <ThrowOnError extends boolean = true>(options: Options<V4EvaluateUserRemoteConfigurationsData, ThrowOnError>) => (options.client ?? client).post<V4EvaluateUserRemoteConfigurationsResponses, V4EvaluateUserRemoteConfigurationsErrors, ThrowOnError>({
@@ -1311,7 +1311,7 @@ export const v4ListEvents = <ThrowOnError extends boolean = true>(options?: Opti
  * is rejected the answer is 400 and nothing is stored.
  *
  * `event_id` is yours and makes a repeat safe: an item that is there already with the same name, user and time is a `duplicate` and
- * changes nothing. `Idempotency-Key` is therefore ignored. The body may have 8 MiB.
+ * changes nothing. `Idempotency-Key` is therefore ignored. The body may have 8 MiB. A dry run has the same answer.
  *
  * Subscription facts count in analytics and reach automations and integrations, but make no purchase and grant no entitlement.
  */

@@ -2178,7 +2178,7 @@ export type EventResult = {
     event_id: string | null;
     status: 'created' | 'duplicate' | 'rejected';
     /**
-     * Id of the event; null when rejected.
+     * Id of the event; null when rejected, and in a dry run where the event would be new.
      */
     id: string | null;
     error: EventRejection;
