@@ -10,6 +10,7 @@ import type { Context, Layer, Match, RequestState } from './context.ts'
 import { dispatch } from './dispatch.ts'
 import { meansDryRun } from './dry-run.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
+import type { McpDeps } from './mcp/deps.ts'
 import { serveMcp } from './mcp/serve.ts'
 import type { HttpMetrics, StoreMetrics } from './metrics.ts'
 import { observe, requestId } from './observe.ts'
@@ -34,7 +35,8 @@ import { serveV3 } from './v3/serve.ts'
 export type ServerDeps = ApiDeps &
   OperationalDeps &
   OperatorDeps &
-  Pick<NotificationDeps, 'stores'> & {
+  Pick<NotificationDeps, 'stores'> &
+  Pick<McpDeps, 'mcpOrigins'> & {
     log: Logger
     /** Connections for keys, which no statement of a tenant uses. */
     checks: Pool
@@ -45,8 +47,6 @@ export type ServerDeps = ApiDeps &
     checkAnswer: AnswerCheck
     /** How many proxies stand before the service. */
     trustedProxies: number
-    /** Origins of browsers that may call the MCP server, beside the service's own. */
-    mcpOrigins: readonly string[]
   }
 
 type App = Koa<RequestState, { state: RequestState }>

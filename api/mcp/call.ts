@@ -1,5 +1,4 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import type { GrantOwner } from '../../domain/operators/grants/grant.ts'
 import type { CallOutcome } from '../../domain/operators/mcp-calls/record.ts'
 import { resetting } from '../../domain/oversight/sandbox/reset.ts'
 import type { RequestState } from '../context.ts'
@@ -7,20 +6,16 @@ import { invalidData, Problem, problemOf } from '../errors.ts'
 import { recordRefusedRequest } from '../purchase-attempts.ts'
 import { logFailure, noteAttempt } from '../refused-attempts.ts'
 import { type HttpAnswer, permit, type RequestInput, run } from '../run.ts'
-import { isOpenDuringReset, type SandboxStates } from '../sandbox-state.ts'
-import type { ServerDeps } from '../server.ts'
-import { type Changes, type Confirmation, confirmed, needsConfirmation, offered } from './confirm.ts'
+import { isOpenDuringReset } from '../sandbox-state.ts'
+import { type AskedConfirmation, type Changes, confirmed, needsConfirmation, offered } from './confirm.ts'
+import type { CallDeps, Calling } from './deps.ts'
 import { type Arguments, byArgument, inputOf } from './input.ts'
 import { recorded } from './recorded.ts'
 import { errorResult, type Lane, structured, toolResult } from './result.ts'
 import type { Tool } from './tools.ts'
 
-/** `deps`: the address of the service is known only when it listens, so it is read at each call. */
-export type CallDeps = { deps: ServerDeps; stateOf: SandboxStates }
-export type Calling = { owner: GrantOwner; requestId: string; lane: Lane }
-
 /** A result, or the question whether to go on. */
-export type Called = { is: 'result'; result: CallToolResult } | { is: 'asking'; confirmation: Confirmation }
+export type Called = { is: 'result'; result: CallToolResult } | { is: 'asking'; confirmation: AskedConfirmation }
 
 /** Runs the operation of a tool as a request of HTTP would. Throws a Problem. */
 async function runTool({ deps, stateOf }: CallDeps, tool: Tool, { owner, requestId }: Calling, input: RequestInput): Promise<HttpAnswer> {
@@ -64,7 +59,7 @@ function resultOf(tool: Tool, { lane }: Calling, input: RequestInput, answer: Ht
 }
 
 /** First call: what would change, and nothing is changed. */
-async function ask(call: CallDeps, tool: Tool, calling: Calling, given: Arguments, input: RequestInput): Promise<Confirmation> {
+async function ask(call: CallDeps, tool: Tool, calling: Calling, given: Arguments, input: RequestInput): Promise<AskedConfirmation> {
   const answer = await runTool(call, tool, calling, { ...input, repeat: undefined, dryRun: true })
   return offered(call.deps, tool, calling.owner, given, JSON.parse(answer.body!) as Dry)
 }
@@ -107,7 +102,7 @@ export async function callTool(call: CallDeps, tool: Tool, calling: Calling, giv
 }
 
 /** For clients that cannot ask the operator themselves. */
-export const twoCalls = (lane: Lane, confirmation: Confirmation): CallToolResult =>
+export const twoCalls = (lane: Lane, confirmation: AskedConfirmation): CallToolResult =>
   toolResult(
     lane,
     { status: 202, result: null, confirmation },

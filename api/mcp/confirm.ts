@@ -4,7 +4,7 @@ import { type Confirmable, createConfirmation, useConfirmation } from '../../dom
 import type { GrantOwner } from '../../domain/operators/grants/grant.ts'
 import { invalidData, Problem } from '../errors.ts'
 import { storedHash } from '../idempotency.ts'
-import type { ServerDeps } from '../server.ts'
+import type { McpDeps } from './deps.ts'
 import type { Arguments } from './input.ts'
 import type { Tool } from './tools.ts'
 
@@ -12,7 +12,7 @@ import type { Tool } from './tools.ts'
 export type Changes = { changes: { action: string; object: string }[]; truncated: boolean }
 
 /** What the operator decides on. */
-export type Confirmation = {
+export type AskedConfirmation = {
   token: string
   expires_at: string
   tool: string
@@ -34,7 +34,7 @@ const confirmIdOf = ({ confirmed }: Tool, owner: GrantOwner, given: Arguments): 
   String(confirmed === null ? owner.project : given[confirmed])
 
 /** The arguments may have little more than the id of a customer, who may be erased: nobody should try ids against their hash. */
-function confirmable({ secrets }: Pick<ServerDeps, 'secrets'>, tool: Tool, owner: GrantOwner, given: Arguments): Confirmable {
+function confirmable({ secrets }: Pick<McpDeps, 'secrets'>, tool: Tool, owner: GrantOwner, given: Arguments): Confirmable {
   const { confirmation_token, confirm_id, reason, ...rest } = given
   const hash = createHash('sha256').update(canonicalJson(rest)).digest()
   return { grant: owner.keyId, tool: tool.listed.name, arguments: storedHash(secrets, hash) }
@@ -58,7 +58,7 @@ function summaryOf({ listed }: Tool, owner: GrantOwner, confirmId: string, { cha
 }
 
 /** A confirmation for this call and no other. */
-export async function offered(deps: ServerDeps, tool: Tool, owner: GrantOwner, given: Arguments, dry: Changes): Promise<Confirmation> {
+export async function offered(deps: McpDeps, tool: Tool, owner: GrantOwner, given: Arguments, dry: Changes): Promise<AskedConfirmation> {
   const { token, expires_at } = await createConfirmation(deps.pool, confirmable(deps, tool, owner, given))
   const confirmId = confirmIdOf(tool, owner, given)
   return {
@@ -75,7 +75,7 @@ export async function offered(deps: ServerDeps, tool: Tool, owner: GrantOwner, g
 }
 
 /** Uses the confirmation of a call up. Throws where it confirms another call, or none any more; wrong words leave it usable. */
-export async function confirmed(deps: ServerDeps, tool: Tool, owner: GrantOwner, given: Arguments): Promise<void> {
+export async function confirmed(deps: McpDeps, tool: Tool, owner: GrantOwner, given: Arguments): Promise<void> {
   const { confirmation_token: token, confirm_id: confirmId, reason } = given
   const faults = []
   if (confirmId !== confirmIdOf(tool, owner, given))
@@ -92,7 +92,7 @@ export async function confirmed(deps: ServerDeps, tool: Tool, owner: GrantOwner,
 }
 
 /** The form that asks the operator. */
-export const formOf = ({ summary, confirm_id }: Confirmation) => ({
+export const formOf = ({ summary, confirm_id }: AskedConfirmation) => ({
   message: summary,
   requestedSchema: {
     type: 'object' as const,

@@ -8,7 +8,7 @@ import type { Tool } from './tools.ts'
 export type Arguments = Record<string, unknown>
 
 /** What confirms a call, and is no argument of the operation. */
-export const CONFIRMING = ['confirmation_token', 'confirm_id', 'reason'] as const
+const CONFIRMING = ['confirmation_token', 'confirm_id', 'reason'] as const
 
 const argumentsOf = ({ listed }: Tool) => listed.inputSchema.properties as Record<string, { type?: unknown }>
 

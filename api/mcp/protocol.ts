@@ -7,7 +7,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { GrantOwner } from '../../domain/operators/grants/grant.ts'
-import type { Calling } from './call.ts'
+import type { Calling } from './deps.ts'
 import type { Selection } from './tools.ts'
 
 /** What the HTTP request says about its messages. */

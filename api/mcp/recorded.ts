@@ -1,6 +1,5 @@
 import { beginCall, type CallOutcome, endCall } from '../../domain/operators/mcp-calls/record.ts'
-import type { ServerDeps } from '../server.ts'
-import type { Calling } from './call.ts'
+import type { Calling, McpDeps } from './deps.ts'
 import type { Arguments } from './input.ts'
 import type { Tool } from './tools.ts'
 
@@ -28,7 +27,7 @@ function screened(value: unknown, isSecret: boolean): unknown {
 }
 
 /** The arguments as the record has them. */
-export function recordedArguments(given: Arguments): object {
+function recordedArguments(given: Arguments): object {
   const { confirmation_token, confirm_id, reason, ...rest } = given
   const counted = Object.fromEntries(
     Object.entries(rest).map(([name, value]) => [name, COUNTED.has(name) && Array.isArray(value) ? `${value.length} items` : value]),
@@ -49,7 +48,7 @@ const textOf = (value: unknown) => (typeof value === 'string' && !value.includes
 
 /** Records a call of a tool that writes: before it is made, and when its outcome is known. */
 export async function recorded<T>(
-  { pool, log }: Pick<ServerDeps, 'pool' | 'log'>,
+  { pool, log }: Pick<McpDeps, 'pool' | 'log'>,
   tool: Tool,
   { owner }: Pick<Calling, 'owner'>,
   given: Arguments,

@@ -234,7 +234,7 @@ function tool({ document, facts, operation, parameters }: Source, detail: Detail
 }
 
 /** One tool for each operation. In the list each has the finest detail that fits: the limit is that of all tools, the largest one with which the whole list fits. */
-export function toolsOf(document: Document, operations: OperationFacts[]): DescribedTool[] {
+export function describedTools(document: Document, operations: OperationFacts[]): DescribedTool[] {
   const sources = operations.map((facts): Source => {
     const item = document.paths[facts.path]!
     const operation = item[facts.method.toLowerCase() as 'get']!

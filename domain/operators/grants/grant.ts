@@ -16,7 +16,7 @@ export type GrantOwner = Authority & {
   projectName: string
 }
 
-export type NewGrant = {
+export type GrantInput = {
   operator: string
   clientId: string
   clientName: string
@@ -26,7 +26,7 @@ export type NewGrant = {
 }
 
 /** The id of a new grant. The caller knows that the operator's role covers the scopes; each call asks again. */
-export async function createGrant(tx: Tx, grant: NewGrant): Promise<string> {
+export async function createGrant(tx: Tx, grant: GrantInput): Promise<string> {
   const { operator, clientId, clientName, project, environment, scopes } = grant
   const id = orderedId('gra')
   const { rowCount } = await tx.query(
