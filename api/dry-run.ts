@@ -58,9 +58,10 @@ function actionOf(method: OperationDescription['method'], { before = null, after
   return method === 'DELETE' ? 'delete' : 'update'
 }
 
-/** Whether the caller has chosen the id: it is in the path, or a field of the body. */
+/** Whether the caller has named the id: in the path, or in a field of the body that is an id. */
 function isKnown({ path, body }: Sent, id: string | null): boolean {
-  return id === null || [...Object.values(path), ...Object.values((body ?? {}) as object)].includes(id)
+  const named = Object.entries(body ?? {}).filter(([name]) => name === 'id' || name.endsWith('_id'))
+  return id === null || [...Object.values(path), ...named.map(([, value]) => value)].includes(id)
 }
 
 /** The id of a creation is generated again by the real call, so nobody can use the one of a dry run. */

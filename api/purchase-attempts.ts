@@ -81,7 +81,8 @@ export async function recordRefusedRequest(deps: AttemptDeps, state: RequestStat
   const why = source && owner && reasonOf(error)
   if (!why) return
   // The user of an app is in either environment of the project.
-  const environments = source === 'v4' || owner.kind === 'named' ? [owner.environment] : [owner.environment, owner.otherEnvironment]
+  const environments =
+    source === 'v4' || owner.kind === 'named' || owner.kind === 'grant' ? [owner.environment] : [owner.environment, owner.otherEnvironment]
   const inPath = match.is === 'found' ? match.parameters.user_id : undefined
   await record(deps, environments, inPath ?? state.claimant, { source, claimed, ...why })
 }

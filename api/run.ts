@@ -17,6 +17,7 @@ import { type Answered, once } from './idempotency.ts'
 import { masked } from './masked.ts'
 import type { ApiDeps, ApiOperation, Reply } from './operation.ts'
 import type { StatementTurn } from './request-turns.ts'
+import { forOperator, maskedFor } from './reveal.ts'
 import { isOpenDuringReset } from './sandbox-state.ts'
 
 export type Route = { description: OperationDescription; operation: ApiOperation }
@@ -55,9 +56,15 @@ export function permit(description: OperationDescription, owner: Principal): voi
   const { auth, sandboxOnly, currentKey, scope, secretKeyOnly } = description
   const { kind, environmentKind, scopes } = owner
   if (kind === 'project') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
-  if (!permits(scopes, scope)) throw new Problem('control_forbidden', `this key has no scope ${scope}, which ${description.id} needs`)
-  if (secretKeyOnly && kind !== 'secret') throw new Problem('control_forbidden', 'this operation is open to the Secret Key only')
-  if (auth === 'oauth-only') throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
+  if (!permits(scopes, scope))
+    throw new Problem(
+      'control_forbidden',
+      `this ${kind === 'grant' ? 'grant' : 'key'} has no scope ${scope}, which ${description.id} needs`,
+    )
+  if (secretKeyOnly && kind !== 'secret' && kind !== 'grant')
+    throw new Problem('control_forbidden', 'this operation is open to the Secret Key only')
+  if (auth === 'oauth-only' && kind !== 'grant')
+    throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
   if (sandboxOnly && environmentKind !== 'sandbox')
     throw new Problem('control_forbidden', 'this operation is open in the sandbox only: use a test_ key')
   if (currentKey && kind === 'secret' && !owner.isCurrent) throw new Problem('control_forbidden', REPLACED_KEY)
@@ -132,7 +139,8 @@ function change(execution: Execution, prepared: PromiseSettledResult<unknown>): 
       await assertOpen(tx, execution)
       const perform = async () => {
         if (prepared.status === 'rejected') throw prepared.reason
-        return answerOf(execution, await operation.handle({ ...call, tx, prepared: prepared.value } as never))
+        const reply = await operation.handle({ ...call, tx, prepared: prepared.value } as never)
+        return answerOf(execution, await forOperator(tx, { id: description.id, owner: call.principal, deps }, reply))
       }
       if (!repeat) return perform()
       const user = userOf(call.path, call.body, undefined)
@@ -212,13 +220,13 @@ function userOf(path: Record<string, string>, body: unknown, answer: unknown): s
   return typeof user === 'string' ? user : null
 }
 
-const httpAnswer = (
-  { operation, description }: Route,
-  { kind }: Principal,
-  { status, body, location, headers, refusal }: Answered,
-): HttpAnswer => ({
-  status,
-  body: body !== null && status < 300 && kind !== 'secret' && description.secrets.length > 0 ? masked(body, description.secrets) : body,
-  refusal,
-  headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) },
-})
+function httpAnswer({ operation, description }: Route, owner: Principal, answered: Answered): HttpAnswer {
+  const { status, body, location, headers, refusal } = answered
+  const hidden = maskedFor(owner, description.id, description.secrets)
+  return {
+    status,
+    body: body !== null && status < 300 && hidden.length > 0 ? masked(body, hidden) : body,
+    refusal,
+    headers: { ...(status < 300 && operation.headers), ...headers, ...(location && { Location: location }) },
+  }
+}

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import Koa from 'koa'
 import type { Logger } from 'pino'
+import type { KeyPrincipal } from '../domain/operators/principal.ts'
 import type { Pool } from '../store/connect.ts'
 import { addressLimit } from './address-limit.ts'
 import { authenticator } from './authenticate.ts'
@@ -9,6 +10,8 @@ import type { Context, Layer, Match, RequestState } from './context.ts'
 import { dispatch } from './dispatch.ts'
 import { meansDryRun } from './dry-run.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
+import type { McpDeps } from './mcp/deps.ts'
+import { serveMcp } from './mcp/serve.ts'
 import type { HttpMetrics, StoreMetrics } from './metrics.ts'
 import { observe, requestId } from './observe.ts'
 import type { ApiDeps } from './operation.ts'
@@ -33,7 +36,8 @@ import { serveV3 } from './v3/serve.ts'
 export type ServerDeps = ApiDeps &
   OperationalDeps &
   OperatorDeps &
-  Pick<NotificationDeps, 'stores'> & {
+  Pick<NotificationDeps, 'stores'> &
+  Pick<McpDeps, 'mcpOrigins'> & {
     log: Logger
     /** Connections for keys, which no statement of a tenant uses. */
     checks: Pool
@@ -67,6 +71,7 @@ function application(deps: ServerDeps): App {
     operatorRoutes(deps) as Layer,
     signInPages(deps),
     storeNotifications(deps),
+    serveMcp({ deps, stateOf }),
     serveV3(deps, gate),
     serveSdk(deps, gate),
     apiOnly,
@@ -120,7 +125,7 @@ function authenticate(principalOf: ReturnType<typeof principals>): Layer {
 function limitRate(take: KeyLimits): Layer {
   return async (ctx, next) => {
     const { owner, match } = ctx.state
-    const allowance = take[owner!.kind](`${owner!.keyId}:${owner!.environmentKind}`, match.is === 'found' ? 1 : 0)
+    const allowance = take[(owner as KeyPrincipal).kind](`${owner!.keyId}:${owner!.environmentKind}`, match.is === 'found' ? 1 : 0)
     if (allowance) ctx.set(allowanceHeaders(allowance))
     await next()
   }

@@ -96,6 +96,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     metrics: measurements,
     figures: token === undefined ? ('closed' as const) : { token },
     trustedProxies,
+    mcpOrigins: config.mcpOrigins,
     rateLimit,
     projectRateLimit,
     addressRateLimit,

@@ -35,6 +35,8 @@ export type Config = {
   appSecret: string | undefined
   bootstrap: { secretKey: string | undefined; projectKey: string | undefined }
   publicUrl: string | undefined
+  /** Origins of browsers that may call the MCP server, beside the service's own. */
+  mcpOrigins: string[]
   rateLimit: RateLimit
   projectRateLimit: RateLimit
   addressRateLimit: RateLimit
@@ -115,6 +117,14 @@ export function readConfig(given: Env): Config {
     const given = text(name)
     if (given !== undefined && !form.test(given)) throw new ConfigError(`${name} must be ${rule}`)
     return given
+  }
+
+  const origins = (name: string): string[] => {
+    const given = (text(name) ?? '').split(',').map(part => part.trim())
+    const origins = given.filter(part => part !== '')
+    const wrong = origins.find(part => !(URL.canParse(part) && new URL(part).origin === part))
+    if (wrong !== undefined) throw new ConfigError(`${name}: ${wrong} must be an origin such as https://app.example.org, without a path`)
+    return origins
   }
 
   const databaseUrl = url('DATABASE_URL', ['postgres:', 'postgresql:'])
@@ -214,6 +224,7 @@ export function readConfig(given: Env): Config {
       secretKey: key('BOOTSTRAP_SECRET_KEY', LONG_SECRET_KEY, 'sk_ and 32 to 128 of A-Z a-z 0-9 _ -'),
       projectKey: key('BOOTSTRAP_PROJECT_KEY', KEY_FORMS.project, '32 of A-Z a-z 0-9 _ -'),
     },
+    mcpOrigins: origins('MCP_ALLOWED_ORIGINS'),
     publicUrl: url('PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),
     rateLimit: { perSecond, burst: number('RATE_LIMIT_BURST', 2000, 1, 10_000_000) },
     projectRateLimit: {

@@ -6,6 +6,7 @@ import { helpAction } from './help.ts'
 import { importAction } from './import/command.ts'
 import { keyGroup } from './key.ts'
 import { operatorGroup } from './operator.ts'
+import { mcpGroup } from './mcp.ts'
 import { PROGRAM } from './program.ts'
 import { projectGroup } from './project.ts'
 import { ratesAction } from './rates/command.ts'
@@ -24,6 +25,7 @@ export const root: GroupDefinition = {
     projectGroup,
     keyGroup,
     operatorGroup,
+    mcpGroup,
     importAction,
     ratesAction,
     analyticsGroup,

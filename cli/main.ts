@@ -1,9 +1,9 @@
 import process from 'node:process'
+import { version } from '../schemas/version.ts'
 import { root } from './commands.ts'
 import { reached } from './definition.ts'
 import { lineOf, UsageError } from './failure.ts'
 import { execute, parse } from './program.ts'
-import { version } from './version.ts'
 
 /** The first Ctrl-C stops the command in good order. The second ends the process at once. */
 function interruption(): AbortSignal {

@@ -9,6 +9,7 @@ import { operationFacts } from './generate/facts.ts'
 import type { Document } from './generate/schema.ts'
 import { withScopes } from './generate/scopes.ts'
 import { operationTable } from './generate/table.ts'
+import { describedTools } from './generate/tools.ts'
 import { declarations, generatedNote, types } from './generate/types.ts'
 import { validators } from './generate/validators.ts'
 
@@ -28,7 +29,10 @@ const generateFrom = async (document: Document, folder: string, depth: number) =
 }
 
 export const generate = async (folder: string) => {
-  await generateFrom(withScopes(withDryRuns(bundle(import.meta.dirname))), folder, 1)
+  const v4 = withScopes(withDryRuns(bundle(import.meta.dirname)))
+  await generateFrom(v4, folder, 1)
+  const tools = describedTools(v4, operationFacts(v4)).map(tool => JSON.stringify(tool))
+  writeFileSync(join(folder, 'tools.json'), `[\n${tools.join(',\n')}\n]\n`)
   for (const protocol of ['v3', 'sdk']) await generateFrom(bundle(join(import.meta.dirname, protocol)), join(folder, protocol), 2)
 }
 

@@ -40,6 +40,9 @@ export const userId = (): string => `QON_${randomBytes(16).toString('hex')}`
 /** 32 characters of `[A-Za-z0-9_-]`: 192 random bits. */
 export const opaqueId = (): string => randomBytes(24).toString('base64url')
 
+/** `{prefix}_` and 43 characters: 256 random bits. */
+export const opaqueToken = (prefix: string): string => `${prefix}_${randomBytes(32).toString('base64url')}`
+
 /** 40 characters after the prefix: 240 random bits. */
 export const secretKey = (): string => `sk_${randomBytes(30).toString('base64url')}`
 

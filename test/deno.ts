@@ -12,6 +12,8 @@ export const ON_DENO: Record<string, string[]> = {
     'api/router',
     'contract/operations',
     'docs/pages',
+    'mcp/lanes',
+    'mcp/refusals',
     'outgoing/excerpt',
     'outgoing/fetch',
     'outgoing/google-token',

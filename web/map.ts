@@ -54,6 +54,7 @@ export const MAP: readonly { group: string; pages: readonly Page[] }[] = [
       { name: 'configuration', title: 'Configuration' },
       { name: 'operators', title: 'Operators' },
       { name: 'api-keys', title: 'Keys' },
+      { name: 'assistants', title: 'Assistants' },
       { name: 'tls-and-proxies', title: 'TLS and proxies' },
       { name: 'cli', title: 'Command line' },
     ],

@@ -28,7 +28,7 @@ export async function bareStart(resources: Resources, name: string): Promise<Bar
   const port = await freePort()
 
   const began = performance.now()
-  const initialized = await run(
+  const initialized = await runCommand(
     commandAs(account, cluster, initdb, [
       `--pgdata=${pgdata}`,
       '--username=bench',

@@ -3,9 +3,13 @@ import type { Trail } from '../kernel/audit/record.ts'
 import { Refusal } from '../kernel/refusal.ts'
 import { assertCurrent, type KeyOwner } from '../projects/keys.ts'
 import { assertInForce, type NamedKeyOwner } from '../projects/named-keys.ts'
+import { assertGranted, type GrantOwner } from './grants/grant.ts'
 
-/** Who makes a request of v4. */
-export type Principal = KeyOwner | NamedKeyOwner
+/** Who makes a request with a key. */
+export type KeyPrincipal = KeyOwner | NamedKeyOwner
+
+/** Who runs an operation of v4. */
+export type Principal = KeyPrincipal | GrantOwner
 
 /** How the audit log names a principal. */
 export function actorFor(principal: Principal): Trail['actor'] {
@@ -16,23 +20,26 @@ export function actorFor(principal: Principal): Trail['actor'] {
       return { kind: 'project_key', id: principal.lastFour }
     case 'named':
       return { kind: 'api_key', id: principal.keyId }
+    case 'grant':
+      return { kind: 'grant', id: principal.keyId }
     default:
       return principal satisfies never
   }
 }
 
-/** Throws `control_forbidden` for a Secret Key that was replaced, or a named key that was revoked, since the request began. */
+/** Throws `control_forbidden` for a Secret Key that was replaced, a named key that was revoked, or a grant that ended, since the request began. */
 export async function assertNotReplaced(db: Db, principal: Principal): Promise<void> {
   if (principal.kind === 'named') await assertInForce(db, principal)
+  else if (principal.kind === 'grant') await assertGranted(db, principal)
   else await assertCurrent(db, principal.keyId)
 }
 
-/** Throws `control_forbidden` for a named key of the sandbox: what belongs to the project as a whole is that of production, too. */
+/** Throws `control_forbidden` for a named key or a grant of the sandbox: what belongs to the project as a whole is that of production, too. */
 export function assertOfProject({ kind, environmentKind }: Principal): void {
-  if (kind === 'named' && environmentKind === 'sandbox')
+  if ((kind === 'named' || kind === 'grant') && environmentKind === 'sandbox')
     throw new Refusal(
       'control_forbidden',
-      'settings of the project are those of production, too: a named key of the sandbox does not change them',
+      `settings of the project are those of production, too: a ${kind === 'named' ? 'named key' : 'grant'} of the sandbox does not change them`,
     )
 }
 

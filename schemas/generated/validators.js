@@ -70157,7 +70157,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var schema744 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema745 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
+var schema745 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "cli", "system"], "$id": "answer:ActorKind" };
 function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -70203,7 +70203,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data0 === "secret_key" || data0 === "api_key" || data0 === "project_key" || data0 === "mcp" || data0 === "cli" || data0 === "system")) {
+      if (!(data0 === "secret_key" || data0 === "api_key" || data0 === "project_key" || data0 === "grant" || data0 === "cli" || data0 === "system")) {
         const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema745.enum } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -76492,7 +76492,7 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAuditLogQuery = validate480;
-var schema825 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
+var schema825 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "cli", "system"], "$id": "input:ActorKind" };
 function validate480(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -76835,7 +76835,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "mcp" || data7 === "cli" || data7 === "system")) {
+            if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "grant" || data7 === "cli" || data7 === "system")) {
               const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema825.enum } };
               if (vErrors === null) {
                 vErrors = [err27];

@@ -6,7 +6,7 @@ import { root } from '../../cli/commands.ts'
 import { actionsOf } from '../../cli/definition.ts'
 import { referencePage } from '../../cli/page.ts'
 import { commandOf, execute, PROGRAM } from '../../cli/program.ts'
-import { version } from '../../cli/version.ts'
+import { version } from '../../schemas/version.ts'
 import { call } from './call.ts'
 
 const all = actionsOf(root)

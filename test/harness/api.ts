@@ -223,6 +223,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     trustedProxies: options.trustedProxies ?? 0,
     checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),
     publicUrl: '',
+    mcpOrigins: ['https://assistant.example.org'],
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: { ...storeVerifiers(pool, reached.stores), ...options.verifiers },
     stores: options.stores ?? { verifiers: options.reachStores ? verifiersOf(reached.stores) : {} },

@@ -54,8 +54,11 @@ export const v4UpdateProjectSettings = inTransaction(
 export const v4RegenerateProjectSecret = inTransaction(
   'v4RegenerateProjectSecret',
   async ({ principal, project, trail, tx, deps }) => {
-    if (principal.kind !== 'secret') throw new Refusal('control_forbidden', 'only the Secret Key replaces itself')
-    const secret_key = await rotateSecretKey(tx, deps.secrets, project, { by: principal.keyId })
+    if (principal.kind !== 'secret' && principal.kind !== 'grant')
+      throw new Refusal('control_forbidden', 'only the Secret Key replaces itself')
+    assertOfProject(principal)
+    const secret_key = await rotateSecretKey(tx, deps.secrets, project, principal.kind === 'secret' ? { by: principal.keyId } : {})
+    if (principal.kind === 'grant') await assertNotReplaced(tx, principal)
     await audit(tx, { ...trail, environment: null }, { resource: 'project_settings', id: null })
     return { body: { ...HEAD, secret_key } }
   },
@@ -83,7 +86,7 @@ export const v4UpdateStoreConfig = inTransaction(
   async ({ path: { platform }, body: { enabled, ...change }, principal, project, trail, tx, deps }) => {
     assertOfProject(principal)
     validateStoreChange(platform, change)
-    if (enabled === false && trail.actor.kind !== 'mcp')
+    if (enabled === false && principal.kind !== 'grant')
       throw new Refusal('control_forbidden', 'a store is switched off through the MCP server only')
     const { before, after, isChanged } = await updateStoreConfig(tx, { secrets: deps.secrets, project, platform }, change, enabled)
     await assertNotReplaced(tx, principal)

@@ -3,6 +3,7 @@ import { eraseFacts } from '../../analytics/facts/fold-users.ts'
 import { deleteJobs } from '../../durable/jobs/sql.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { notFound } from '../../kernel/refusal.ts'
+import { ERASE_FROM_CALLS } from '../../operators/mcp-calls/record.ts'
 import type { Pseudonyms } from '../../projects/secrets.ts'
 import { eraseQueues } from '../../purchases/store-inbox/queues.ts'
 import { CONFIGURATION_OF_STORE } from '../../purchases/stores/config.ts'
@@ -96,6 +97,7 @@ export async function eraseCustomer(tx: Tx, environment: Environment, user: stri
   const { rows: identities } = await tx.query<{ id: string }>(IDENTITIES, [environment, user])
   const named = identities.map(({ id }) => id)
   await tx.query(PSEUDONYMIZE, [environment, user, pseudonym, named, named.map(id => secrets.pseudonym(id))])
+  await tx.query(ERASE_FROM_CALLS, [environment, user, pseudonym])
   for (const statement of REPLACE_IN_CONDITIONS) await tx.query(statement, [environment, user, pseudonym])
   await eraseFacts(tx, environment, no)
   return pseudonym

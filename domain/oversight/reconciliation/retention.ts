@@ -11,6 +11,7 @@ import { dropDeletedIntegrations, dropOldDeliveries } from '../../integrations/d
 import { dropOldAudit } from '../../kernel/audit/retention.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { dropOldAnswers } from '../../kernel/idempotent-answers.ts'
+import { dropExpiredTokens, dropOldCalls } from '../../operators/mcp-calls/retention.ts'
 import { dropOldAttempts } from '../../purchases/attempts/attempt.ts'
 import { dropOldNotifications } from '../../purchases/store-inbox/pending.ts'
 import { dropDeletedReports, dropOldReportRuns } from '../../reporting/reports/retention.ts'
@@ -32,6 +33,8 @@ const RETENTION: readonly Retention[] = [
   { kind: 'workflowRuns', drop: dropOldRuns },
   { kind: 'alerts', drop: dropOldAlerts },
   { kind: 'auditEntries', drop: dropOldAudit },
+  { kind: 'mcpCalls', isRealTime: true, drop: dropOldCalls },
+  { kind: 'mcpTokens', isRealTime: true, drop: dropExpiredTokens },
   { kind: 'automationRuns', drop: dropOldAutomationRuns },
   { kind: 'automationVersions', drop: dropOldVersions },
   { kind: 'deliveries', drop: dropOldDeliveries },

@@ -1030,7 +1030,7 @@ export type ApiKeyList = {
 /**
  * By what the actor came in.
  */
-export type ActorKind = 'secret_key' | 'api_key' | 'project_key' | 'mcp' | 'cli' | 'system';
+export type ActorKind = 'secret_key' | 'api_key' | 'project_key' | 'grant' | 'cli' | 'system';
 
 export type AuditEntry = {
     object: 'audit_entry';
@@ -1075,7 +1075,7 @@ export type AuditEntry = {
 export type Actor = {
     kind: ActorKind;
     /**
-     * Last four characters of the Secret Key or Project Key, id of the named key or of the MCP client, or name of the operator.
+     * Last four characters of the Secret Key or Project Key, id of the named key or of the grant of an assistant, or name of the operator.
      */
     id: string | null;
 };
@@ -1571,10 +1571,10 @@ export type ErrorBody = {
      * |---|---|
      * | 400 | `invalid_data` `invalid_request` `invalid_product_id` `product_not_in_project` `cannot_set_main_directly` |
      * | 401 | `control_unauthorized` |
-     * | 403 | `control_forbidden` |
+     * | 403 | `control_forbidden` `insufficient_scope` |
      * | 404 | `not_found`, `invalid_request` (no such route) |
      * | 405, 413, 415 | `invalid_request` |
-     * | 409 | `already_exists` `offering_already_exists` `conflict` `idempotency_conflict` `idempotency_in_progress` |
+     * | 409 | `already_exists` `offering_already_exists` `conflict` `idempotency_conflict` `idempotency_in_progress` `confirmation_invalid` |
      * | 422 | `paid_entitlement` `purchase_fraud` `cannot_demote_main` `cannot_delete_main` |
      * | 422 | `cannot_patch_experiment_variant` `cannot_delete_experiment_variant` `cannot_setmain_experiment_variant` |
      * | 422 | `incomplete_credentials` `integration_not_configured` `integration_not_available` `integration_not_supported` |

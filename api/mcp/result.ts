@@ -1,0 +1,112 @@
+import type { CallToolResult } from '@modelcontextprotocol/server'
+import type { OperationDescription } from '../../schemas/generated/operations.ts'
+import type { Problem } from '../errors.ts'
+import { REVEAL_HEADER } from '../reveal.ts'
+import type { HttpAnswer } from '../run.ts'
+
+/** `current`: the protocol since 2026-07-28, whose clients read the structured content. */
+export type Lane = 'current' | 'earlier'
+
+/** What a tool answers, beside the text. */
+export type Structured = { status: number; result: unknown } & Record<string, unknown>
+
+/** Bytes of a result. */
+const MOST_OF_RESULT = 100_000
+/** Bytes of a text that repeats the structured content. */
+const MOST_OF_TEXT = 2_000
+const MOST_IDS = 20
+
+type Fields = Record<string, unknown>
+const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
+const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
+
+/** The longest list among the fields, and among those of objects in the fields. */
+function longestList(body: Fields): { of: Fields; name: string; items: unknown[] } | null {
+  const found = [body, ...Object.values(body).filter(isObject)].flatMap(of =>
+    Object.entries(of).flatMap(([name, items]) =>
+      Array.isArray(items) && items.length > 0 ? [{ of, name, items, size: bytes(items) }] : [],
+    ),
+  )
+  return found.sort((a, b) => b.size - a.size)[0] ?? null
+}
+
+/** How many of the items fit into so many bytes. */
+function fitting(items: readonly unknown[], most: number): number {
+  let size = 0
+  const over = items.findIndex(item => {
+    size += bytes(item) + 1
+    return size > most
+  })
+  return over < 0 ? items.length : over
+}
+
+/** Where the next page of a list begins that was cut after `kept` items. */
+function nextOf({ pagination }: OperationDescription, query: Fields, items: readonly unknown[], kept: number): Fields | null {
+  const last = items[kept - 1]
+  if (pagination === 'offset') return { offset: Number(query.offset ?? 0) + kept }
+  return pagination === 'cursor' && isObject(last) && typeof last.id === 'string' ? { starting_after: last.id } : null
+}
+
+/** Cuts a result that is too long at a whole item, and says where it goes on. Null where no list can be cut short enough. */
+function cut(description: OperationDescription, query: Fields, body: Fields): { result: unknown; truncated: Fields } | null {
+  const list = longestList(body)
+  if (!list) return null
+  const { of, name, items } = list
+  const kept = fitting(items, MOST_OF_RESULT - (bytes(body) - bytes(items)))
+  if (kept === 0) return null
+  const isPage = of === body && name === 'data'
+  const next = isPage ? nextOf(description, query, items, kept) : null
+  const shorter = { ...of, [name]: items.slice(0, kept) }
+  const more = { ...(isPage && { has_more: true }), ...(next?.starting_after !== undefined && { next_cursor: next.starting_after }) }
+  const result =
+    of === body
+      ? { ...shorter, ...more }
+      : Object.fromEntries(Object.entries(body).map(([key, value]) => [key, value === of ? shorter : value]))
+  return { result, truncated: { field: name, left_out: items.length - kept, ...(next && { next }) } }
+}
+
+/** The answer of an operation as a tool gives it. */
+export function structured(description: OperationDescription, query: Fields, { status, headers, body }: HttpAnswer): Structured {
+  const whole: unknown = body === null ? null : JSON.parse(body)
+  const rest = {
+    ...(headers.Location !== undefined && { location: headers.Location }),
+    ...(headers['Retry-After'] !== undefined && { retry_after: Number(headers['Retry-After']) }),
+    ...(headers['X-Qon-Pagination-Restarted'] !== undefined && { pagination_restarted: true }),
+  }
+  const reveal = headers[REVEAL_HEADER]
+  if (reveal !== undefined && isObject(whole)) return { status, result: { ...whole, reveal_url: reveal }, ...rest }
+  if (body === null || Buffer.byteLength(body) <= MOST_OF_RESULT) return { status, result: whole, ...rest }
+  const shorter = isObject(whole) ? cut(description, query, whole) : null
+  if (shorter) return { status, ...shorter, ...rest }
+  return { status, result: null, ...rest, truncated: { field: 'result', left_out: Buffer.byteLength(body), unit: 'bytes' } }
+}
+
+/** A long result in a line: how many items, their ids, where it goes on. */
+function summary({ status, result, truncated }: Structured): string {
+  const { object, id, data, has_more, next_cursor } = isObject(result) ? result : ({} as Fields)
+  const ids = Array.isArray(data) ? data.flatMap(item => (isObject(item) && typeof item.id === 'string' ? [item.id] : [])) : []
+  return JSON.stringify({
+    status,
+    object,
+    id,
+    ...(Array.isArray(data) && { count: data.length, ids: ids.slice(0, MOST_IDS), has_more, next_cursor }),
+    truncated,
+    note: 'structuredContent has all of it',
+  })
+}
+
+/** `say`: for the assistant, in place of the JSON. */
+export function toolResult(lane: Lane, content: Structured, say?: string): CallToolResult {
+  const json = JSON.stringify(content)
+  const text = lane === 'current' && Buffer.byteLength(json) > MOST_OF_TEXT ? summary(content) : json
+  return {
+    content: [...(say === undefined ? [] : [{ type: 'text' as const, text: say }]), { type: 'text', text }],
+    structuredContent: content,
+  }
+}
+
+export const errorResult = ({ status, body, headers }: Pick<Problem, 'status' | 'body' | 'headers'>): CallToolResult => {
+  const retryAfter = headers['Retry-After']
+  const text = JSON.stringify({ status, ...body, ...(retryAfter !== undefined && { retry_after: Number(retryAfter) }) })
+  return { content: [{ type: 'text', text }], isError: true }
+}

@@ -1,0 +1,124 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { Db, Tx } from '../../../store/connect.ts'
+import { orderedId } from '../../../store/ids.ts'
+import type { Environment, EnvironmentKind } from '../../kernel/environment.ts'
+import { notFound, Refusal } from '../../kernel/refusal.ts'
+import type { Authority } from '../../projects/authority.ts'
+import { covers, type ProjectRole } from '../roles.ts'
+
+/** An assistant that acts for an operator. `scopes`: what was granted and what the operator's role still covers. `keyId`: the id of the grant. */
+export type GrantOwner = Authority & {
+  kind: 'grant'
+  keyId: string
+  operator: string
+  clientId: string
+  clientName: string
+  projectName: string
+}
+
+export type GrantInput = {
+  operator: string
+  clientId: string
+  clientName: string
+  project: number
+  environment: Environment
+  scopes: readonly string[]
+}
+
+/** The id of a new grant. The caller knows that the operator's role covers the scopes; each call asks again. */
+export async function createGrant(tx: Tx, grant: GrantInput): Promise<string> {
+  const { operator, clientId, clientName, project, environment, scopes } = grant
+  const id = orderedId('gra')
+  const { rowCount } = await tx.query(
+    `insert into mcp_grants (id, operator, client_id, client_name, project, environment, scopes)
+     select $1, $2, $3, $4, $5, id, $7 from environments where id = $6 and project = $5`,
+    [id, operator, clientId, clientName, project, environment, [...new Set(scopes)].sort()],
+  )
+  if (rowCount === 0) throw notFound('environment')
+  return id
+}
+
+/** At most one write a minute for each grant, however many calls and processes there are. */
+const IS_USE_DUE = `(last_used_at is null or last_used_at <= clock_timestamp() - interval '1 minute')`
+
+/**
+ * Who holds an access token, by its hash; null when the token is unknown or expired, the grant ended or the operator's account closed. One statement
+ * decides all of that and reads the role as it is now.
+ */
+export async function findGrant(db: Db, hash: Buffer): Promise<{ owner: GrantOwner; isUseDue: boolean } | null> {
+  type Row = {
+    hash: Buffer
+    id: string
+    operator: string
+    client_id: string
+    client_name: string
+    project: number
+    project_name: string
+    environment: number
+    environment_kind: EnvironmentKind
+    scopes: string[]
+    role: ProjectRole | null
+    is_use_due: boolean
+  }
+  const { rows } = await db.query<Row>({
+    name: 'find-grant',
+    text: `select t.hash, g.id, g.operator, g.client_id, g.client_name, g.project, p.name as project_name, g.environment,
+             e.kind as environment_kind, t.scopes,
+             case when o.is_owner then 'admin' else r.role end as role, ${IS_USE_DUE} as is_use_due
+           from mcp_tokens t join mcp_grants g on g.id = t.grant_id join environments e on e.id = g.environment
+             join projects p on p.id = g.project join operators o on o.id = g.operator left join operator_roles r on r.operator = g.operator and r.project = g.project
+           where t.hash = $1 and t.kind = 'access' and t.expires_at > clock_timestamp() and g.ended_at is null and o.closed_at is null`,
+    values: [hash],
+  })
+  const row = rows[0]
+  if (!row || !timingSafeEqual(row.hash, hash)) return null
+  const { id: keyId, operator, project, environment, role, environment_kind: environmentKind, is_use_due: isUseDue } = row
+  const scopes = new Set(row.scopes.filter(scope => role !== null && covers(role, scope)))
+  const client = { clientId: row.client_id, clientName: row.client_name, projectName: row.project_name }
+  return { owner: { kind: 'grant', keyId, operator, ...client, project, environment, environmentKind, scopes }, isUseDue }
+}
+
+/** Writes when the grant was used, unless another process has done so within the last minute. Never waits for a lock of the row. */
+export async function noteGrantUse(db: Db, id: string): Promise<void> {
+  await db.query({
+    name: 'note-use-of-grant',
+    text: `update mcp_grants set last_used_at = clock_timestamp() where id in (
+             select id from mcp_grants where id = $1 and ${IS_USE_DUE} for no key update skip locked)`,
+    values: [id],
+  })
+}
+
+/** Throws `control_forbidden` for a grant that ended since the request began. In a transaction the end of the grant waits for its end. */
+export async function assertGranted(db: Db, { keyId }: GrantOwner): Promise<void> {
+  const { rowCount } = await db.query('select 1 from mcp_grants where id = $1 and ended_at is null for share', [keyId])
+  if (rowCount === 0) throw new Refusal('control_forbidden', 'this grant has ended')
+}
+
+/** Nothing of the grant opens anything from now on. False when it has ended before, or never was. */
+export async function endGrant(db: Db, id: string): Promise<boolean> {
+  const { rowCount } = await db.query('update mcp_grants set ended_at = clock_timestamp() where id = $1 and ended_at is null', [id])
+  return rowCount === 1
+}
+
+export type ListedGrant = {
+  id: string
+  operator: string
+  client_id: string
+  client_name: string
+  project: number
+  environment: EnvironmentKind
+  scopes: string[]
+  created_at: string
+  last_used_at: string | null
+}
+
+/** The grants in force, of one operator or of all (null), oldest first. */
+export async function listGrants(db: Db, operator: string | null): Promise<ListedGrant[]> {
+  const { rows } = await db.query<ListedGrant>(
+    `select g.id, o.email as operator, g.client_id, g.client_name, g.project, e.kind as environment, g.scopes, g.created_at, g.last_used_at
+     from mcp_grants g join operators o on o.id = g.operator join environments e on e.id = g.environment
+     where g.ended_at is null and ($1::text is null or g.operator = $1) order by g.created_at, g.id`,
+    [operator],
+  )
+  return rows
+}

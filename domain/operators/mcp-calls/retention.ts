@@ -1,0 +1,22 @@
+import type { Db } from '../../../store/connect.ts'
+
+const KEPT_DAYS = 400
+/** A token that has expired is kept for so long, so that a second use of a refresh token is still noticed. */
+const EXPIRED_DAYS = 30
+
+const drop = (table: string, key: string, time: string) =>
+  `delete from ${table} where ${key} = any (array(
+     select ${key} from ${table} where ${time} < now() - make_interval(days => $1) order by ${time} limit $2 for update skip locked))`
+
+/** Removes records of calls after 400 days; at most `batch` at once. now() and not clock_timestamp(): only a stable time can be looked up in an index. */
+export async function dropOldCalls(db: Db, batch: number): Promise<number> {
+  return (await db.query(drop('mcp_calls', 'id', 'called_at'), [KEPT_DAYS, batch])).rowCount ?? 0
+}
+
+/** Removes tokens, confirmations and secrets whose time is over; at most `batch` of each at once. */
+export async function dropExpiredTokens(db: Db, batch: number): Promise<number> {
+  let dropped = 0
+  for (const [table, days] of Object.entries({ mcp_tokens: EXPIRED_DAYS, mcp_confirmations: 1, mcp_reveals: 0 }))
+    dropped = Math.max(dropped, (await db.query(drop(table, 'hash', 'expires_at'), [days, batch])).rowCount ?? 0)
+  return dropped
+}
