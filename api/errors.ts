@@ -34,6 +34,7 @@ export const ERROR_CATALOGUE = {
   integration_not_supported: [422, 'logical'],
   integration_test_failed: [422, 'logical'],
   replay_limit_exceeded: [422, 'logical'],
+  raise_limit_exceeded: [422, 'logical'],
   not_available: [422, 'logical'],
   rate_limit_exceeded: [429, 'request'],
   unknown_error: [500, 'internal'],

@@ -1,6 +1,7 @@
 import type { FactAccess } from '../domain/analytics/figures/open-source.ts'
 import type { BacktestTurns } from '../domain/automations/backtest/turns.ts'
 import type { BlockCutting } from '../domain/events/blocks.ts'
+import type { AppleAdsEntities } from '../domain/integrations/apple-ads/change.ts'
 import type { IntegrationProbe } from '../domain/integrations/probe.ts'
 import type { Trail } from '../domain/kernel/audit/record.ts'
 import type { Principal } from '../domain/operators/principal.ts'
@@ -38,6 +39,8 @@ export type ApiDeps = {
   turns: RequestTurns
   /** Sends tests and probes to the providers of integrations. */
   probe: IntegrationProbe
+  /** Reads and changes campaigns at Apple. */
+  appleAds: AppleAdsEntities
   /** Sends tests to notification channels. */
   tryChannel: ChannelProbe
 }
@@ -52,6 +55,8 @@ type Caller = Pick<Principal, 'project' | 'environment' | 'environmentKind'> & {
   trail: Trail & { environment: number }
   /** Whether the request is a dry run. */
   dryRun: boolean
+  /** The header Idempotency-Key. */
+  idempotencyKey: string | undefined
 }
 type Call<Id extends OperationId> = Input<Id> & Caller & { deps: ApiDeps }
 /** Writes audit entries about what the operation would do, in a transaction that is undone. It calls nobody outside of the database. */

@@ -9,8 +9,8 @@ type Bucket = { tokens: number; at: number }
 export type Allowance = { limit: number; remaining: number; reset: number }
 
 type Take = (key: string, tokens: 0 | 1) => Allowance | null
-/** The buckets of the keys, by kind of key. A named key has one of its own, of the size of a Secret Key's. */
-export type KeyLimits = { secret: Take; project: Take; named: Take }
+/** The buckets of the keys, by kind of key. A named key or a grant has one of its own, of the size of a Secret Key's. */
+export type KeyLimits = { secret: Take; project: Take; named: Take; grant: Take }
 
 /**
  * Token buckets of this process, one per key; of more than `mostKeys` the one that was not used for the longest time is forgotten. Throws 429

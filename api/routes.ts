@@ -2,6 +2,8 @@ import { descriptions, type OperationId } from '../schemas/generated/operations.
 import type { ApiOperation } from './operation.ts'
 import type { Route } from './run.ts'
 import * as analyticsAnnotations from './v4/analytics/annotations.ts'
+import * as appleAds from './v4/analytics/apple-ads.ts'
+import * as appleAdsUpdate from './v4/analytics/apple-ads-update.ts'
 import * as analyticsCharts from './v4/analytics/charts.ts'
 import * as analyticsCohorts from './v4/analytics/cohorts.ts'
 import * as drillDown from './v4/analytics/drill-down.ts'
@@ -21,6 +23,7 @@ import * as experimentsSummary from './v4/growth/experiments-summary.ts'
 import * as pushes from './v4/growth/pushes.ts'
 import * as remoteConfigurations from './v4/growth/remote-configurations.ts'
 import * as screens from './v4/growth/screens.ts'
+import * as appleAdsConnection from './v4/integrations/apple-ads.ts'
 import * as integrationConfig from './v4/integrations/config.ts'
 import * as integrationDeliveries from './v4/integrations/deliveries.ts'
 import * as integrations from './v4/integrations/integrations.ts'
@@ -50,6 +53,9 @@ const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...analyticsMeta,
   ...analyticsViews,
   ...apiKeys,
+  ...appleAds,
+  ...appleAdsUpdate,
+  ...appleAdsConnection,
   ...auditLog,
   ...automationRuns,
   ...automations,

@@ -86,7 +86,10 @@ export type RequestInput = {
 }
 
 /** Refuses with all faults of path, query and body at once. */
-function validate({ validate }: OperationDescription, { parameters, query, body, faults }: RequestInput): void {
+function validate({ auth, validate }: OperationDescription, { parameters, query, body, faults }: RequestInput): void {
+  // The arguments of what the MCP server alone may call are its body.
+  if (auth === 'oauth-only' && (Object.keys(query).length > 0 || faults.length > 0))
+    throw new Problem('invalid_request', 'this operation takes no query')
   const all = [...faults]
   const seen = new Set(faults.map(fault => fault.field))
   const collect = (part: 'path' | 'query' | 'body', value: unknown) => {
@@ -106,7 +109,19 @@ function callOf({ description }: Route, { requestId, owner }: Caller, input: Req
   const { project, environment, environmentKind } = owner
   const dryRun = input.dryRun && description.dryRun !== null
   const trail = { project, environment, actor: actorFor(owner), operation: description.id, requestId }
-  return { path: parameters, query, body, principal: owner, project, environment, environmentKind, trail, dryRun, deps }
+  return {
+    path: parameters,
+    query,
+    body,
+    principal: owner,
+    project,
+    environment,
+    environmentKind,
+    trail,
+    dryRun,
+    idempotencyKey: input.repeat?.key,
+    deps,
+  }
 }
 
 type Execution = {

@@ -61,7 +61,8 @@ function application(deps: ServerDeps): App {
   const ownerOf = authenticator(deps.checks)
   const stateOf = sandboxStates(deps.checks)
   // Of a key and not of a version of the API.
-  const take = { secret: rateLimiter(deps.rateLimit), project: rateLimiter(deps.projectRateLimit), named: rateLimiter(deps.rateLimit) }
+  const ofSecret = () => rateLimiter(deps.rateLimit)
+  const take = { secret: ofSecret(), project: rateLimiter(deps.projectRateLimit), named: ofSecret(), grant: ofSecret() }
   const gate = { ownerOf, keys: take, addresses: addressLimit(deps.addressRateLimit), stateOf }
   const layers = [
     requestId,

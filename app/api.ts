@@ -12,6 +12,7 @@ import { blockCutting } from '../domain/events/blocks.ts'
 import { connect } from '../store/connect.ts'
 import type { BullBoard } from '../workers/bull-board.ts'
 import { channelProbe } from '../workflows/alerts/probe.ts'
+import { appleAdsEntities } from '../workflows/apple-ads/entities.ts'
 import { integrationProbe } from '../workflows/destinations/probe.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
@@ -108,6 +109,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     backtests: backtestTurns(),
     turns: requestTurns(pool.options.max - RESERVED),
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),
+    appleAds: appleAdsEntities(clients.appleAds),
     tryChannel: channelProbe({ pool, secrets, outgoing: requests, guard: { allowPrivateNetwork }, installation: config.mail }),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }

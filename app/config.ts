@@ -66,7 +66,10 @@ export type StoreOptions = {
   appleRoots: Buffer[] | undefined
   /** Apple's certificates are checked by OCSP as well. */
   appleOnlineChecks: boolean
-  urls: Record<'apple' | 'appleSandbox' | 'adServices' | 'google' | 'googleCerts' | 'stripe' | 'paddle' | 'paddleSandbox', string>
+  urls: Record<
+    'apple' | 'appleSandbox' | 'adServices' | 'appleAds' | 'appleId' | 'google' | 'googleCerts' | 'stripe' | 'paddle' | 'paddleSandbox',
+    string
+  >
 }
 
 /** The program prints the message as one line and exits with 1. */
@@ -249,6 +252,8 @@ export function readConfig(given: Env): Config {
         apple: store('APPLE_API_URL', 'https://api.storekit.apple.com'),
         appleSandbox: store('APPLE_SANDBOX_API_URL', 'https://api.storekit-sandbox.apple.com'),
         adServices: store('APPLE_ADSERVICES_URL', 'https://api-adservices.apple.com'),
+        appleAds: store('APPLE_ADS_API_URL', 'https://api.searchads.apple.com'),
+        appleId: store('APPLE_ID_URL', 'https://appleid.apple.com'),
         google: store('GOOGLE_API_URL', 'https://androidpublisher.googleapis.com'),
         googleCerts: store('GOOGLE_CERTS_URL', 'https://www.googleapis.com/oauth2/v1/certs'),
         stripe: store('STRIPE_API_URL', 'https://api.stripe.com'),

@@ -8,6 +8,7 @@ import type { Timer } from '../workers/timers.ts'
 import { emailSender, type InstallationMail } from '../workflows/actions/email.ts'
 import { pushSending } from '../workflows/actions/push.ts'
 import { alertMessages } from '../workflows/alerts/workflow.ts'
+import { readAppleAds } from '../workflows/apple-ads/read.ts'
 import { automationHandler } from '../workflows/automation/handler.ts'
 import { eventDestinations } from '../workflows/destinations/registry.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
@@ -77,6 +78,7 @@ export function jobs(deps: JobsDeps): Jobs {
     acknowledgePurchase({ pool, secrets, google: stores.google }),
     answerConsumption({ pool, secrets, apple: stores.apple }),
     exchangeAdServicesToken({ pool, adServices: stores.adServices }),
+    readAppleAds({ pool, secrets, appleAds: stores.appleAds }),
   ]
   const effects = {
     sendEmail: emailSender({ pool, secrets, guard, installation: mail }),

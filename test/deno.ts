@@ -49,6 +49,7 @@ export const ON_DENO: Record<string, string[]> = {
   ],
   'signatures and encryption': [
     'integrations/webhook',
+    'integrations/apple-ads/update',
     'integrations/webhook-body',
     'sdk/web-tokens',
     'purchases/stores/apple/confirm',

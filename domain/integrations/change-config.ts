@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Tx } from '../../store/connect.ts'
 import { signingSecret } from '../../store/ids.ts'
 import type { Environment } from '../kernel/environment.ts'
+import { APPLE_ADS_SLUG, readSoon } from './apple-ads/read-runs.ts'
 import { type IntegrationConfig, openSecret, openSettings, type Sealing, SIGNING_SECRET, sealSecret } from './config.ts'
 import { movesOrigin } from './origins.ts'
 import { providerOf } from './providers.ts'
@@ -81,5 +82,7 @@ export async function writeConfig(tx: Tx, environment: Environment, { after, for
       isMoved,
     ],
   )
+  // The next settings are the next credentials.
+  if (after.slug === APPLE_ADS_SLUG) await readSoon(tx, environment, after.id)
   return { ...after, configured_at: rows[0]!.configured_at }
 }

@@ -1940,6 +1940,98 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/analytics/apple-ads/report": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the report of Apple Ads
+         * @description What campaigns, ad groups or keywords cost, as Apple reports it, beside what their users paid: users whose first known media source is
+         *     `Apple Search Ads`, created on the days of the range. `from` and `to` are widened to UTC days.
+         *
+         *     A window dN covers the days 0..N after each user's creation. Its closed part are the first days of the range on which day N is over for
+         *     everybody: `payers`, `revenue` and `spend_closed` are of that part alone. Unknown is null, a real zero is 0; `partial_sources` names the days
+         *     whose data is missing or still settling. `total` is the sum of all rows and of `unallocated`. 404 without an integration `searchads`; 30
+         *     requests a minute for each project, this report and its series together.
+         */
+        get: operations["v4GetAppleAdsReport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/apple-ads/report/series": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a figure of Apple Ads by days
+         * @description One figure for each UTC day, oldest first, of that day alone: spend, impressions, taps and installs as Apple reports them, users by their
+         *     creation, trials, payers and revenue by the date of the purchase. At most the last 366 days of the range. 404 without an integration
+         *     `searchads`; 30 requests a minute for each project, this series and the report together.
+         */
+        get: operations["v4GetAppleAdsSeries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/apple-ads/entity/update": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change a campaign, an ad group or a keyword
+         * @description Sends one change to Apple: a status, a bid or a daily budget. Open through the MCP server only: 403 `control_forbidden` with a Secret Key.
+         *
+         *     `before_status`, `before_bid` or `before_daily_budget` must be the present value: otherwise 409 `conflict`, read again. More than three
+         *     times the present amount is 422 `raise_limit_exceeded`. For each project 10 changes a minute and 60 an hour; in 24 hours 20 enables, 20
+         *     raised bids and 10 raised budgets. A dry run sends nothing and counts in the first two. After 502 `network_error` or 504 the outcome is
+         *     unknown: a retry with the same idempotency key reads the present value first. The key is required, as the header `Idempotency-Key` or in the
+         *     body.
+         */
+        post: operations["v4UpdateAppleAdsEntity"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/analytics/views": {
         parameters: {
             query?: never;
@@ -2493,6 +2585,33 @@ export interface paths {
          * @description Every provider with the platforms that it knows, by category.
          */
         get: operations["v4GetIntegrationsMeta"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/apple-ads/connection": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the connection to Apple Ads
+         * @description Whether Apple accepts the credentials of the integration `searchads`, what was read, and what the credentials may do. Shows no secret. 404
+         *     without such an integration.
+         */
+        get: operations["v4GetAppleAdsConnection"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4770,6 +4889,518 @@ export interface components {
             data: components["schemas"]["ApiKey"][];
             has_more: components["schemas"]["HasMore"];
             next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "object": "analytics_apple_ads_report",
+         *       "url": "/v4/analytics/apple-ads/report",
+         *       "level": "campaigns",
+         *       "from": 1772323200,
+         *       "to": 1775001600,
+         *       "currency": "USD",
+         *       "revenue_type": "gross",
+         *       "rows": [
+         *         {
+         *           "campaign_id": "542370539",
+         *           "campaign_name": "Brand",
+         *           "ad_group_id": null,
+         *           "ad_group_name": null,
+         *           "keyword_id": null,
+         *           "keyword": null,
+         *           "match_type": null,
+         *           "status": "enabled",
+         *           "delivery": "running",
+         *           "tracked": {
+         *             "users": 40,
+         *             "trials": 12,
+         *             "paying_users": 8,
+         *             "revenue": 80,
+         *             "arpu": 2,
+         *             "arppu": 10
+         *           },
+         *           "apple": {
+         *             "spend": 60,
+         *             "impressions": 9000,
+         *             "taps": 500,
+         *             "installs": 50,
+         *             "avg_cpa": 1.2
+         *           },
+         *           "roas": 1.3333,
+         *           "windows": {
+         *             "lifetime": {
+         *               "is_closed": false,
+         *               "closed_from": "2026-03-01",
+         *               "closed_through": "2026-03-31",
+         *               "spend": 60,
+         *               "spend_closed": 60,
+         *               "payers": 8,
+         *               "revenue": 80,
+         *               "roas": 1.3333,
+         *               "cac": 7.5
+         *             }
+         *           }
+         *         }
+         *       ],
+         *       "total": {
+         *         "tracked": {
+         *           "users": 40,
+         *           "trials": 12,
+         *           "paying_users": 8,
+         *           "revenue": 80,
+         *           "arpu": 2,
+         *           "arppu": 10
+         *         },
+         *         "apple": {
+         *           "spend": 60,
+         *           "impressions": 9000,
+         *           "taps": 500,
+         *           "installs": 50,
+         *           "avg_cpa": 1.2
+         *         },
+         *         "roas": 1.3333,
+         *         "windows": {
+         *           "lifetime": {
+         *             "is_closed": false,
+         *             "closed_from": "2026-03-01",
+         *             "closed_through": "2026-03-31",
+         *             "spend": 60,
+         *             "spend_closed": 60,
+         *             "payers": 8,
+         *             "revenue": 80,
+         *             "roas": 1.3333,
+         *             "cac": 7.5
+         *           }
+         *         }
+         *       },
+         *       "unallocated": {
+         *         "tracked": {
+         *           "users": 40,
+         *           "trials": 12,
+         *           "paying_users": 8,
+         *           "revenue": 80,
+         *           "arpu": 2,
+         *           "arppu": 10
+         *         },
+         *         "apple": {
+         *           "spend": 60,
+         *           "impressions": 9000,
+         *           "taps": 500,
+         *           "installs": 50,
+         *           "avg_cpa": 1.2
+         *         },
+         *         "roas": 1.3333,
+         *         "windows": {
+         *           "lifetime": {
+         *             "is_closed": false,
+         *             "closed_from": "2026-03-01",
+         *             "closed_through": "2026-03-31",
+         *             "spend": 60,
+         *             "spend_closed": 60,
+         *             "payers": 8,
+         *             "revenue": 80,
+         *             "roas": 1.3333,
+         *             "cac": 7.5
+         *           }
+         *         }
+         *       },
+         *       "pagination": {
+         *         "limit": 100,
+         *         "offset": 0,
+         *         "total_rows": 1,
+         *         "has_more": false
+         *       },
+         *       "partial_sources": [
+         *         {
+         *           "source": "apple",
+         *           "reason": "settling",
+         *           "from": "2026-03-25",
+         *           "through": "2026-03-31"
+         *         }
+         *       ],
+         *       "meta": {
+         *         "semantics": {
+         *           "revenue": "cumulative_to_date",
+         *           "roas": "ratio",
+         *           "avg_cpa": "spend_per_install",
+         *           "cac": "closed_spend_per_payer"
+         *         },
+         *         "partial_scope": null,
+         *         "data_through": "2026-03-31",
+         *         "rate_unavailable_for": null
+         *       }
+         *     }
+         */
+        AppleAdsReport: {
+            /** @enum {string} */
+            object: "analytics_apple_ads_report";
+            /** @enum {string} */
+            url: "/v4/analytics/apple-ads/report";
+            /** @enum {string} */
+            level: "campaigns" | "groups" | "keywords";
+            /** @description The beginning of the first day. */
+            from: number;
+            /** @description The end of the last day. */
+            to: number;
+            currency: string;
+            /** @enum {string} */
+            revenue_type: "gross" | "net";
+            rows: components["schemas"]["AppleAdsRow"][];
+            total: components["schemas"]["AppleAdsFigures"];
+            unallocated: components["schemas"]["AppleAdsFigures"];
+            pagination: components["schemas"]["AppleAdsPagination"];
+            partial_sources: components["schemas"]["AppleAdsPartialSource"][];
+            meta: components["schemas"]["AppleAdsMeta"];
+            unconverted?: components["schemas"]["AnalyticsUnconverted"];
+            behind?: components["schemas"]["AnalyticsBehind"];
+        };
+        /**
+         * @example {
+         *       "campaign_id": "542370539",
+         *       "campaign_name": "Brand",
+         *       "ad_group_id": null,
+         *       "ad_group_name": null,
+         *       "keyword_id": null,
+         *       "keyword": null,
+         *       "match_type": null,
+         *       "status": "enabled",
+         *       "delivery": "running",
+         *       "tracked": {
+         *         "users": 40,
+         *         "trials": 12,
+         *         "paying_users": 8,
+         *         "revenue": 80,
+         *         "arpu": 2,
+         *         "arppu": 10
+         *       },
+         *       "apple": {
+         *         "spend": 60,
+         *         "impressions": 9000,
+         *         "taps": 500,
+         *         "installs": 50,
+         *         "avg_cpa": 1.2
+         *       },
+         *       "roas": 1.3333,
+         *       "windows": {
+         *         "lifetime": {
+         *           "is_closed": false,
+         *           "closed_from": "2026-03-01",
+         *           "closed_through": "2026-03-31",
+         *           "spend": 60,
+         *           "spend_closed": 60,
+         *           "payers": 8,
+         *           "revenue": 80,
+         *           "roas": 1.3333,
+         *           "cac": 7.5
+         *         }
+         *       }
+         *     }
+         */
+        AppleAdsRow: {
+            campaign_id: string;
+            campaign_name: string | null;
+            ad_group_id: string | null;
+            ad_group_name: string | null;
+            keyword_id: string | null;
+            keyword: string | null;
+            /** @enum {string|null} */
+            match_type: "exact" | "broad" | null;
+            /** @enum {string|null} */
+            status: "enabled" | "paused" | "removed" | null;
+            /** @enum {string|null} */
+            delivery: "running" | "on_hold" | "not_running" | null;
+            tracked: components["schemas"]["AppleAdsTracked"];
+            apple: components["schemas"]["AppleAdsSpend"];
+            roas: number | null;
+            windows: components["schemas"]["AppleAdsWindows"];
+        };
+        /**
+         * @example {
+         *       "tracked": {
+         *         "users": 40,
+         *         "trials": 12,
+         *         "paying_users": 8,
+         *         "revenue": 80,
+         *         "arpu": 2,
+         *         "arppu": 10
+         *       },
+         *       "apple": {
+         *         "spend": 60,
+         *         "impressions": 9000,
+         *         "taps": 500,
+         *         "installs": 50,
+         *         "avg_cpa": 1.2
+         *       },
+         *       "roas": 1.3333,
+         *       "windows": {
+         *         "lifetime": {
+         *           "is_closed": false,
+         *           "closed_from": "2026-03-01",
+         *           "closed_through": "2026-03-31",
+         *           "spend": 60,
+         *           "spend_closed": 60,
+         *           "payers": 8,
+         *           "revenue": 80,
+         *           "roas": 1.3333,
+         *           "cac": 7.5
+         *         }
+         *       }
+         *     }
+         */
+        AppleAdsFigures: {
+            tracked: components["schemas"]["AppleAdsTracked"];
+            apple: components["schemas"]["AppleAdsSpend"];
+            roas: number | null;
+            windows: components["schemas"]["AppleAdsWindows"];
+        };
+        /** @description Of the users who were created in the range, cumulative to now. */
+        AppleAdsTracked: {
+            users: number;
+            trials: number;
+            paying_users: number;
+            revenue: number;
+            arpu: number | null;
+            arppu: number | null;
+        };
+        /** @description As Apple reports it. `spend` is null where its currency has no rate. */
+        AppleAdsSpend: {
+            spend: number | null;
+            impressions: number;
+            taps: number;
+            installs: number;
+            avg_cpa: number | null;
+        } | null;
+        /** @description By the code of the window. */
+        AppleAdsWindows: {
+            d0?: components["schemas"]["AppleAdsWindow"];
+            d3?: components["schemas"]["AppleAdsWindow"];
+            d7?: components["schemas"]["AppleAdsWindow"];
+            d14?: components["schemas"]["AppleAdsWindow"];
+            d30?: components["schemas"]["AppleAdsWindow"];
+            d60?: components["schemas"]["AppleAdsWindow"];
+            d90?: components["schemas"]["AppleAdsWindow"];
+            d180?: components["schemas"]["AppleAdsWindow"];
+            d365?: components["schemas"]["AppleAdsWindow"];
+            lifetime?: components["schemas"]["AppleAdsWindow"];
+        };
+        AppleAdsWindow: {
+            is_closed: boolean;
+            closed_from: string | null;
+            closed_through: string | null;
+            spend: number | null;
+            spend_closed: number | null;
+            payers: number;
+            revenue: number;
+            roas: number | null;
+            cac: number | null;
+        };
+        AppleAdsPagination: {
+            limit: number;
+            offset: number;
+            total_rows: number;
+            has_more: boolean;
+        };
+        AppleAdsPartialSource: {
+            /** @enum {string} */
+            source: "apple" | "tracked";
+            /** @enum {string} */
+            reason: "not_read" | "settling" | "currency_without_rate" | "day_not_over";
+            from: string;
+            through: string;
+        };
+        AppleAdsMeta: {
+            semantics: components["schemas"]["AppleAdsSemantics"];
+            partial_scope: string | null;
+            data_through: string | null;
+            rate_unavailable_for: string | null;
+        };
+        AppleAdsSemantics: {
+            /** @enum {string} */
+            revenue: "cumulative_to_date";
+            /** @enum {string} */
+            roas: "ratio";
+            /** @enum {string} */
+            avg_cpa: "spend_per_install";
+            /** @enum {string} */
+            cac: "closed_spend_per_payer";
+        };
+        /**
+         * @example {
+         *       "object": "analytics_apple_ads_series",
+         *       "url": "/v4/analytics/apple-ads/report/series",
+         *       "metric": "spend",
+         *       "from": 1772323200,
+         *       "to": 1772409600,
+         *       "currency": "USD",
+         *       "points": [
+         *         {
+         *           "date": "2026-03-01",
+         *           "value": 2.5
+         *         }
+         *       ],
+         *       "coverage": {
+         *         "from": "2026-03-01",
+         *         "through": "2026-03-01",
+         *         "days_known": 1,
+         *         "days_total": 1
+         *       },
+         *       "truncated": false,
+         *       "filters_ignored": [],
+         *       "rate_unavailable_for": null
+         *     }
+         */
+        AppleAdsSeries: {
+            /** @enum {string} */
+            object: "analytics_apple_ads_series";
+            /** @enum {string} */
+            url: "/v4/analytics/apple-ads/report/series";
+            /** @enum {string} */
+            metric: "spend" | "impressions" | "taps" | "installs" | "avg_cpa" | "users" | "trials" | "payers" | "revenue" | "arpu" | "roas";
+            from: number;
+            to: number;
+            currency: string;
+            points: components["schemas"]["AppleAdsPoint"][];
+            coverage: components["schemas"]["AppleAdsCoverage"];
+            truncated: boolean;
+            filters_ignored: string[];
+            rate_unavailable_for: string | null;
+            behind?: components["schemas"]["AnalyticsBehind"];
+        };
+        AppleAdsPoint: {
+            date: string;
+            value: number | null;
+        };
+        /** @description The days of the series whose value is known. */
+        AppleAdsCoverage: {
+            from: string | null;
+            through: string | null;
+            days_known: number;
+            days_total: number;
+        };
+        /**
+         * @example {
+         *       "object": "apple_ads_connection",
+         *       "url": "/v4/integrations/apple-ads/connection",
+         *       "status": "connected",
+         *       "next_action": "none",
+         *       "dashboard_url": "https://app.searchads.apple.com",
+         *       "reporting": {
+         *         "state": "ready",
+         *         "last_synced_at": "2026-03-02T04:00:00Z",
+         *         "data_through": "2026-03-01"
+         *       },
+         *       "campaign_management": {
+         *         "state": "ready",
+         *         "can_write": true,
+         *         "reason_code": null
+         *       },
+         *       "orgs": [
+         *         {
+         *           "id": "40669820",
+         *           "name": "Example",
+         *           "currency": "USD",
+         *           "time_zone": "UTC"
+         *         }
+         *       ],
+         *       "error": null
+         *     }
+         */
+        AppleAdsConnection: {
+            /** @enum {string} */
+            object: "apple_ads_connection";
+            /** @enum {string} */
+            url: "/v4/integrations/apple-ads/connection";
+            /** @enum {string} */
+            status: "not_connected" | "verifying" | "connected" | "legacy_credentials" | "error";
+            /** @enum {string} */
+            next_action: "none" | "connect" | "wait" | "reconnect" | "grant_permissions";
+            dashboard_url: string | null;
+            reporting: components["schemas"]["AppleAdsReporting"];
+            campaign_management: components["schemas"]["AppleAdsCampaignManagement"];
+            orgs: components["schemas"]["AppleAdsOrg"][];
+            /** @description Why reading failed last, since its last success. */
+            error: string | null;
+        };
+        AppleAdsReporting: {
+            /** @enum {string} */
+            state: "ready" | "syncing" | "unavailable";
+            /** Format: date-time */
+            last_synced_at: string | null;
+            data_through: string | null;
+        };
+        AppleAdsCampaignManagement: {
+            /** @enum {string} */
+            state: "ready" | "unknown" | "unavailable";
+            can_write: boolean;
+            /** @enum {string|null} */
+            reason_code: "permissions_not_checked_yet" | "permission_data_stale" | "permission_missing" | "not_connected" | null;
+        };
+        AppleAdsOrg: {
+            id: string;
+            name: string;
+            currency: string;
+            time_zone: string;
+        };
+        /**
+         * @description Exactly one of `status`, `bid` and `daily_budget`, with its `before_` value. Amounts are in the currency of the organisation.
+         * @example {
+         *       "entity_type": "campaign",
+         *       "entity_id": "542370539",
+         *       "daily_budget": "30",
+         *       "before_daily_budget": "20",
+         *       "idempotency_key": "raise-1"
+         *     }
+         */
+        AppleAdsEntityUpdateInput: {
+            /** @enum {string} */
+            entity_type: "campaign" | "ad_group" | "keyword";
+            entity_id: string;
+            campaign_id?: string;
+            ad_group_id?: string;
+            /** @enum {string} */
+            status?: "enabled" | "paused";
+            /** @enum {string} */
+            before_status?: "enabled" | "paused";
+            bid?: string;
+            before_bid?: string;
+            daily_budget?: string;
+            before_daily_budget?: string;
+            /** @default false */
+            dry_run: boolean;
+            idempotency_key?: string;
+        };
+        /**
+         * @example {
+         *       "object": "apple_ads_entity_update",
+         *       "url": "/v4/analytics/apple-ads/entity/update",
+         *       "entity_type": "campaign",
+         *       "entity_id": "542370539",
+         *       "field": "daily_budget",
+         *       "before": "20",
+         *       "after": "30",
+         *       "dry_run": false,
+         *       "applied": true,
+         *       "would_send": null
+         *     }
+         */
+        AppleAdsEntityUpdate: {
+            /** @enum {string} */
+            object: "apple_ads_entity_update";
+            /** @enum {string} */
+            url: "/v4/analytics/apple-ads/entity/update";
+            /** @enum {string} */
+            entity_type: "campaign" | "ad_group" | "keyword";
+            entity_id: string;
+            /** @enum {string} */
+            field: "status" | "bid" | "daily_budget";
+            before: string;
+            after: string;
+            dry_run: boolean;
+            /** @description Whether Apple has the new value by this request. */
+            applied: boolean;
+            /** @description What a dry run would have sent. */
+            would_send: {
+                [key: string]: unknown;
+            } | null;
         };
         /**
          * @description By what the actor came in.
@@ -10066,6 +10697,67 @@ export interface components {
          * @example key_0mfa1k3p2000q7w2e8r1
          */
         ApiKeyId: components["schemas"]["IdInPath"];
+        /**
+         * @description Beginning of the range in Unix seconds; widened to the beginning of its UTC day.
+         * @example 1772323200
+         */
+        AppleAdsFrom: number;
+        /**
+         * @description End of the range in Unix seconds, later than `from`; widened to the end of its UTC day.
+         * @example 1775001600
+         */
+        AppleAdsTo: number;
+        /**
+         * @description What the rows are.
+         * @example campaigns
+         */
+        AppleAdsLevel: "campaigns" | "groups" | "keywords";
+        /**
+         * @description Gross is what users paid, net are the proceeds less refunds.
+         * @example gross
+         */
+        AppleAdsRevenueType: "gross" | "net";
+        /**
+         * @description The windows, with commas between them.
+         * @example d0,d7,d30,lifetime
+         */
+        AppleAdsWindows: string;
+        /**
+         * @description Only these campaigns; one parameter for each value.
+         * @example [
+         *       "542370539"
+         *     ]
+         */
+        AppleAdsFilterCampaign: string[];
+        /**
+         * @description Only entities with these statuses; one parameter for each value. The series ignores it.
+         * @example [
+         *       "enabled"
+         *     ]
+         */
+        AppleAdsFilterStatus: ("enabled" | "paused" | "removed")[];
+        /**
+         * @description Only entities with these deliveries; one parameter for each value. The series ignores it.
+         * @example [
+         *       "running"
+         *     ]
+         */
+        AppleAdsFilterDelivery: ("running" | "on_hold" | "not_running")[];
+        /**
+         * @description How many rows at most.
+         * @example 100
+         */
+        AppleAdsLimit: number;
+        /**
+         * @description How many rows are left out.
+         * @example 0
+         */
+        AppleAdsOffset: number;
+        /**
+         * @description The figure.
+         * @example spend
+         */
+        AppleAdsMetric: "spend" | "impressions" | "taps" | "installs" | "avg_cpa" | "users" | "trials" | "payers" | "revenue" | "arpu" | "roas";
         /**
          * @description Automation id.
          * @example auto_0mfzq3x1k00a7c2e9d4b
@@ -16078,6 +16770,273 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4GetAppleAdsReport: {
+        parameters: {
+            query: {
+                /**
+                 * @description Beginning of the range in Unix seconds; widened to the beginning of its UTC day.
+                 * @example 1772323200
+                 */
+                from: components["parameters"]["AppleAdsFrom"];
+                /**
+                 * @description End of the range in Unix seconds, later than `from`; widened to the end of its UTC day.
+                 * @example 1775001600
+                 */
+                to: components["parameters"]["AppleAdsTo"];
+                /**
+                 * @description What the rows are.
+                 * @example campaigns
+                 */
+                level?: components["parameters"]["AppleAdsLevel"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Gross is what users paid, net are the proceeds less refunds.
+                 * @example gross
+                 */
+                revenue_type?: components["parameters"]["AppleAdsRevenueType"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description The windows, with commas between them.
+                 * @example d0,d7,d30,lifetime
+                 */
+                windows?: components["parameters"]["AppleAdsWindows"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only these campaigns; one parameter for each value.
+                 * @example [
+                 *       "542370539"
+                 *     ]
+                 */
+                "filter[campaign_id][]"?: components["parameters"]["AppleAdsFilterCampaign"];
+                /**
+                 * @description Only entities with these statuses; one parameter for each value. The series ignores it.
+                 * @example [
+                 *       "enabled"
+                 *     ]
+                 */
+                "filter[status][]"?: components["parameters"]["AppleAdsFilterStatus"];
+                /**
+                 * @description Only entities with these deliveries; one parameter for each value. The series ignores it.
+                 * @example [
+                 *       "running"
+                 *     ]
+                 */
+                "filter[delivery][]"?: components["parameters"]["AppleAdsFilterDelivery"];
+                /**
+                 * @description How many rows at most.
+                 * @example 100
+                 */
+                limit?: components["parameters"]["AppleAdsLimit"];
+                /**
+                 * @description How many rows are left out.
+                 * @example 0
+                 */
+                offset?: components["parameters"]["AppleAdsOffset"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows with most spend first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppleAdsReport"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAppleAdsSeries: {
+        parameters: {
+            query: {
+                /**
+                 * @description Beginning of the range in Unix seconds; widened to the beginning of its UTC day.
+                 * @example 1772323200
+                 */
+                from: components["parameters"]["AppleAdsFrom"];
+                /**
+                 * @description End of the range in Unix seconds, later than `from`; widened to the end of its UTC day.
+                 * @example 1775001600
+                 */
+                to: components["parameters"]["AppleAdsTo"];
+                /**
+                 * @description The figure.
+                 * @example spend
+                 */
+                metric: components["parameters"]["AppleAdsMetric"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Gross is what users paid, net are the proceeds less refunds.
+                 * @example gross
+                 */
+                revenue_type?: components["parameters"]["AppleAdsRevenueType"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only these campaigns; one parameter for each value.
+                 * @example [
+                 *       "542370539"
+                 *     ]
+                 */
+                "filter[campaign_id][]"?: components["parameters"]["AppleAdsFilterCampaign"];
+                /**
+                 * @description Only entities with these statuses; one parameter for each value. The series ignores it.
+                 * @example [
+                 *       "enabled"
+                 *     ]
+                 */
+                "filter[status][]"?: components["parameters"]["AppleAdsFilterStatus"];
+                /**
+                 * @description Only entities with these deliveries; one parameter for each value. The series ignores it.
+                 * @example [
+                 *       "running"
+                 *     ]
+                 */
+                "filter[delivery][]"?: components["parameters"]["AppleAdsFilterDelivery"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The days. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppleAdsSeries"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateAppleAdsEntity: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AppleAdsEntityUpdateInput"];
+            };
+        };
+        responses: {
+            /** @description The change. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppleAdsEntityUpdate"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4ListAnalyticsViews: {
         parameters: {
             query?: {
@@ -17399,6 +18358,45 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAppleAdsConnection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The connection. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppleAdsConnection"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

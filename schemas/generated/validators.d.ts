@@ -119,6 +119,12 @@ export const answerAnalyticsLtv: ValidateFunction
 export const v4GetAnalyticsLtvQuery: ValidateFunction
 export const answerAnalyticsLtvMeta: ValidateFunction
 export const answerAnalyticsTrialConversion: ValidateFunction
+export const answerAppleAdsReport: ValidateFunction
+export const v4GetAppleAdsReportQuery: ValidateFunction
+export const answerAppleAdsSeries: ValidateFunction
+export const v4GetAppleAdsSeriesQuery: ValidateFunction
+export const answerAppleAdsEntityUpdate: ValidateFunction
+export const v4UpdateAppleAdsEntityBody: ValidateFunction
 export const answerAnalyticsViewList: ValidateFunction
 export const answerAnalyticsView: ValidateFunction
 export const v4CreateAnalyticsViewBody: ValidateFunction
@@ -153,6 +159,7 @@ export const answerIntegrationList: ValidateFunction
 export const answerIntegration: ValidateFunction
 export const v4CreateIntegrationBody: ValidateFunction
 export const answerIntegrationsMeta: ValidateFunction
+export const answerAppleAdsConnection: ValidateFunction
 export const v4UpdateIntegrationStatusPath: ValidateFunction
 export const v4UpdateIntegrationStatusBody: ValidateFunction
 export const answerIntegrationConfig: ValidateFunction

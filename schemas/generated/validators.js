@@ -9,9 +9,9 @@ var __commonJS = (cb, mod) => function __require() {
   }
 };
 
-// node_modules/ajv/dist/runtime/ucs2length.js
+// ../../node_modules/ajv/dist/runtime/ucs2length.js
 var require_ucs2length = __commonJS({
-  "node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
+  "../../node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     function ucs2length(str) {
@@ -35,9 +35,9 @@ var require_ucs2length = __commonJS({
   }
 });
 
-// node_modules/fast-deep-equal/index.js
+// ../../node_modules/fast-deep-equal/index.js
 var require_fast_deep_equal = __commonJS({
-  "node_modules/fast-deep-equal/index.js"(exports, module) {
+  "../../node_modules/fast-deep-equal/index.js"(exports, module) {
     "use strict";
     module.exports = function equal(a, b) {
       if (a === b) return true;
@@ -70,9 +70,9 @@ var require_fast_deep_equal = __commonJS({
   }
 });
 
-// node_modules/ajv/dist/runtime/equal.js
+// ../../node_modules/ajv/dist/runtime/equal.js
 var require_equal = __commonJS({
-  "node_modules/ajv/dist/runtime/equal.js"(exports) {
+  "../../node_modules/ajv/dist/runtime/equal.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     var equal = require_fast_deep_equal();
@@ -43779,14 +43779,7335 @@ function validate245(data, { instancePath = "", parentData, parentDataProperty, 
   validate245.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsViewList = validate246;
-var schema420 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/views"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsView" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsViewList" };
-var schema422 = { "type": "object", "required": ["object", "id", "url", "name", "kind", "code", "query", "range", "window", "pinned", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_view"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/views/.+$", "x-hint": "a path such as /v4/analytics/views/a1" }, "name": { "type": "string" }, "kind": { "$ref": "answer:AnalyticsViewKind" }, "code": { "type": ["string", "null"] }, "query": { "$ref": "answer:AnalyticsViewQuery" }, "range": { "$ref": "answer:AnalyticsViewRange" }, "window": { "$ref": "answer:AnalyticsViewWindow" }, "pinned": { "type": "boolean" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsView" };
-var schema423 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "answer:AnalyticsViewKind" };
-var schema424 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string" } }, "$id": "answer:AnalyticsViewQuery" };
-var schema425 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "answer:AnalyticsViewRange" };
-var pattern149 = new RegExp("^/v4/analytics/views/.+$", "u");
+var answerAppleAdsReport = validate246;
+var schema420 = { "type": "object", "required": ["object", "url", "level", "from", "to", "currency", "revenue_type", "rows", "total", "unallocated", "pagination", "partial_sources", "meta"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_apple_ads_report"] }, "url": { "type": "string", "enum": ["/v4/analytics/apple-ads/report"] }, "level": { "type": "string", "enum": ["campaigns", "groups", "keywords"] }, "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "rows": { "type": "array", "items": { "$ref": "answer:AppleAdsRow" } }, "total": { "$ref": "answer:AppleAdsFigures" }, "unallocated": { "$ref": "answer:AppleAdsFigures" }, "pagination": { "$ref": "answer:AppleAdsPagination" }, "partial_sources": { "type": "array", "items": { "$ref": "answer:AppleAdsPartialSource" } }, "meta": { "$ref": "answer:AppleAdsMeta" }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:AppleAdsReport" };
+var schema439 = { "type": "object", "required": ["source", "reason", "from", "through"], "additionalProperties": false, "properties": { "source": { "type": "string", "enum": ["apple", "tracked"] }, "reason": { "type": "string", "enum": ["not_read", "settling", "currency_without_rate", "day_not_over"] }, "from": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "through": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" } }, "$id": "answer:AppleAdsPartialSource" };
+var schema421 = { "type": "object", "required": ["campaign_id", "campaign_name", "ad_group_id", "ad_group_name", "keyword_id", "keyword", "match_type", "status", "delivery", "tracked", "apple", "roas", "windows"], "additionalProperties": false, "properties": { "campaign_id": { "type": "string" }, "campaign_name": { "type": ["string", "null"] }, "ad_group_id": { "type": ["string", "null"] }, "ad_group_name": { "type": ["string", "null"] }, "keyword_id": { "type": ["string", "null"] }, "keyword": { "type": ["string", "null"] }, "match_type": { "type": ["string", "null"], "enum": ["exact", "broad", null] }, "status": { "type": ["string", "null"], "enum": ["enabled", "paused", "removed", null] }, "delivery": { "type": ["string", "null"], "enum": ["running", "on_hold", "not_running", null] }, "tracked": { "$ref": "answer:AppleAdsTracked" }, "apple": { "$ref": "answer:AppleAdsSpend" }, "roas": { "type": ["number", "null"] }, "windows": { "$ref": "answer:AppleAdsWindows" } }, "$id": "answer:AppleAdsRow" };
+var schema422 = { "type": "object", "required": ["users", "trials", "paying_users", "revenue", "arpu", "arppu"], "additionalProperties": false, "properties": { "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "revenue": { "type": "number" }, "arpu": { "type": ["number", "null"] }, "arppu": { "type": ["number", "null"] } }, "$id": "answer:AppleAdsTracked" };
+var schema423 = { "type": ["object", "null"], "required": ["spend", "impressions", "taps", "installs", "avg_cpa"], "additionalProperties": false, "properties": { "spend": { "type": ["number", "null"] }, "impressions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "taps": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "installs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "avg_cpa": { "type": ["number", "null"] } }, "$id": "answer:AppleAdsSpend" };
+var schema424 = { "type": "object", "additionalProperties": false, "properties": { "d0": { "$ref": "answer:AppleAdsWindow" }, "d3": { "$ref": "answer:AppleAdsWindow" }, "d7": { "$ref": "answer:AppleAdsWindow" }, "d14": { "$ref": "answer:AppleAdsWindow" }, "d30": { "$ref": "answer:AppleAdsWindow" }, "d60": { "$ref": "answer:AppleAdsWindow" }, "d90": { "$ref": "answer:AppleAdsWindow" }, "d180": { "$ref": "answer:AppleAdsWindow" }, "d365": { "$ref": "answer:AppleAdsWindow" }, "lifetime": { "$ref": "answer:AppleAdsWindow" } }, "$id": "answer:AppleAdsWindows" };
+var schema425 = { "type": "object", "required": ["is_closed", "closed_from", "closed_through", "spend", "spend_closed", "payers", "revenue", "roas", "cac"], "additionalProperties": false, "properties": { "is_closed": { "type": "boolean" }, "closed_from": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "closed_through": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "spend": { "type": ["number", "null"] }, "spend_closed": { "type": ["number", "null"] }, "payers": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "revenue": { "type": "number" }, "roas": { "type": ["number", "null"] }, "cac": { "type": ["number", "null"] } }, "$id": "answer:AppleAdsWindow" };
+function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    for (const key0 in data) {
+      if (!func36.call(schema424.properties, key0)) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data.d0 !== void 0) {
+      let data0 = data.d0;
+      if (data0 && typeof data0 == "object" && !Array.isArray(data0)) {
+        if (data0.is_closed === void 0) {
+          const err1 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "is_closed" } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+        if (data0.closed_from === void 0) {
+          const err2 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_from" } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (data0.closed_through === void 0) {
+          const err3 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_through" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (data0.spend === void 0) {
+          const err4 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (data0.spend_closed === void 0) {
+          const err5 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend_closed" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (data0.payers === void 0) {
+          const err6 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (data0.revenue === void 0) {
+          const err7 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (data0.roas === void 0) {
+          const err8 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (data0.cac === void 0) {
+          const err9 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        for (const key1 in data0) {
+          if (!func36.call(schema425.properties, key1)) {
+            const err10 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err10];
+            } else {
+              vErrors.push(err10);
+            }
+            errors++;
+          }
+        }
+        if (data0.is_closed !== void 0) {
+          if (typeof data0.is_closed !== "boolean") {
+            const err11 = { instancePath: instancePath + "/d0/is_closed", schemaPath: "answer:AppleAdsWindow/properties/is_closed/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err11];
+            } else {
+              vErrors.push(err11);
+            }
+            errors++;
+          }
+        }
+        if (data0.closed_from !== void 0) {
+          let data2 = data0.closed_from;
+          if (typeof data2 !== "string" && data2 !== null) {
+            const err12 = { instancePath: instancePath + "/d0/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/type", keyword: "type", params: { type: schema425.properties.closed_from.type } };
+            if (vErrors === null) {
+              vErrors = [err12];
+            } else {
+              vErrors.push(err12);
+            }
+            errors++;
+          }
+          if (typeof data2 === "string") {
+            if (!pattern102.test(data2)) {
+              const err13 = { instancePath: instancePath + "/d0/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err13];
+              } else {
+                vErrors.push(err13);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data0.closed_through !== void 0) {
+          let data3 = data0.closed_through;
+          if (typeof data3 !== "string" && data3 !== null) {
+            const err14 = { instancePath: instancePath + "/d0/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/type", keyword: "type", params: { type: schema425.properties.closed_through.type } };
+            if (vErrors === null) {
+              vErrors = [err14];
+            } else {
+              vErrors.push(err14);
+            }
+            errors++;
+          }
+          if (typeof data3 === "string") {
+            if (!pattern102.test(data3)) {
+              const err15 = { instancePath: instancePath + "/d0/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err15];
+              } else {
+                vErrors.push(err15);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data0.spend !== void 0) {
+          let data4 = data0.spend;
+          if (!(typeof data4 == "number" && isFinite(data4)) && data4 !== null) {
+            const err16 = { instancePath: instancePath + "/d0/spend", schemaPath: "answer:AppleAdsWindow/properties/spend/type", keyword: "type", params: { type: schema425.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err16];
+            } else {
+              vErrors.push(err16);
+            }
+            errors++;
+          }
+        }
+        if (data0.spend_closed !== void 0) {
+          let data5 = data0.spend_closed;
+          if (!(typeof data5 == "number" && isFinite(data5)) && data5 !== null) {
+            const err17 = { instancePath: instancePath + "/d0/spend_closed", schemaPath: "answer:AppleAdsWindow/properties/spend_closed/type", keyword: "type", params: { type: schema425.properties.spend_closed.type } };
+            if (vErrors === null) {
+              vErrors = [err17];
+            } else {
+              vErrors.push(err17);
+            }
+            errors++;
+          }
+        }
+        if (data0.payers !== void 0) {
+          let data6 = data0.payers;
+          if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+            const err18 = { instancePath: instancePath + "/d0/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err18];
+            } else {
+              vErrors.push(err18);
+            }
+            errors++;
+          }
+          if (typeof data6 == "number" && isFinite(data6)) {
+            if (data6 > 9007199254740991 || isNaN(data6)) {
+              const err19 = { instancePath: instancePath + "/d0/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err19];
+              } else {
+                vErrors.push(err19);
+              }
+              errors++;
+            }
+            if (data6 < 0 || isNaN(data6)) {
+              const err20 = { instancePath: instancePath + "/d0/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err20];
+              } else {
+                vErrors.push(err20);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data0.revenue !== void 0) {
+          let data7 = data0.revenue;
+          if (!(typeof data7 == "number" && isFinite(data7))) {
+            const err21 = { instancePath: instancePath + "/d0/revenue", schemaPath: "answer:AppleAdsWindow/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+        if (data0.roas !== void 0) {
+          let data8 = data0.roas;
+          if (!(typeof data8 == "number" && isFinite(data8)) && data8 !== null) {
+            const err22 = { instancePath: instancePath + "/d0/roas", schemaPath: "answer:AppleAdsWindow/properties/roas/type", keyword: "type", params: { type: schema425.properties.roas.type } };
+            if (vErrors === null) {
+              vErrors = [err22];
+            } else {
+              vErrors.push(err22);
+            }
+            errors++;
+          }
+        }
+        if (data0.cac !== void 0) {
+          let data9 = data0.cac;
+          if (!(typeof data9 == "number" && isFinite(data9)) && data9 !== null) {
+            const err23 = { instancePath: instancePath + "/d0/cac", schemaPath: "answer:AppleAdsWindow/properties/cac/type", keyword: "type", params: { type: schema425.properties.cac.type } };
+            if (vErrors === null) {
+              vErrors = [err23];
+            } else {
+              vErrors.push(err23);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err24 = { instancePath: instancePath + "/d0", schemaPath: "answer:AppleAdsWindow/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+    }
+    if (data.d3 !== void 0) {
+      let data10 = data.d3;
+      if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
+        if (data10.is_closed === void 0) {
+          const err25 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "is_closed" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+        if (data10.closed_from === void 0) {
+          const err26 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_from" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+        if (data10.closed_through === void 0) {
+          const err27 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_through" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+        if (data10.spend === void 0) {
+          const err28 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+        if (data10.spend_closed === void 0) {
+          const err29 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend_closed" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        if (data10.payers === void 0) {
+          const err30 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        if (data10.revenue === void 0) {
+          const err31 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        if (data10.roas === void 0) {
+          const err32 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+        if (data10.cac === void 0) {
+          const err33 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+        for (const key2 in data10) {
+          if (!func36.call(schema425.properties, key2)) {
+            const err34 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
+          }
+        }
+        if (data10.is_closed !== void 0) {
+          if (typeof data10.is_closed !== "boolean") {
+            const err35 = { instancePath: instancePath + "/d3/is_closed", schemaPath: "answer:AppleAdsWindow/properties/is_closed/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+        }
+        if (data10.closed_from !== void 0) {
+          let data12 = data10.closed_from;
+          if (typeof data12 !== "string" && data12 !== null) {
+            const err36 = { instancePath: instancePath + "/d3/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/type", keyword: "type", params: { type: schema425.properties.closed_from.type } };
+            if (vErrors === null) {
+              vErrors = [err36];
+            } else {
+              vErrors.push(err36);
+            }
+            errors++;
+          }
+          if (typeof data12 === "string") {
+            if (!pattern102.test(data12)) {
+              const err37 = { instancePath: instancePath + "/d3/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err37];
+              } else {
+                vErrors.push(err37);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data10.closed_through !== void 0) {
+          let data13 = data10.closed_through;
+          if (typeof data13 !== "string" && data13 !== null) {
+            const err38 = { instancePath: instancePath + "/d3/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/type", keyword: "type", params: { type: schema425.properties.closed_through.type } };
+            if (vErrors === null) {
+              vErrors = [err38];
+            } else {
+              vErrors.push(err38);
+            }
+            errors++;
+          }
+          if (typeof data13 === "string") {
+            if (!pattern102.test(data13)) {
+              const err39 = { instancePath: instancePath + "/d3/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err39];
+              } else {
+                vErrors.push(err39);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data10.spend !== void 0) {
+          let data14 = data10.spend;
+          if (!(typeof data14 == "number" && isFinite(data14)) && data14 !== null) {
+            const err40 = { instancePath: instancePath + "/d3/spend", schemaPath: "answer:AppleAdsWindow/properties/spend/type", keyword: "type", params: { type: schema425.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err40];
+            } else {
+              vErrors.push(err40);
+            }
+            errors++;
+          }
+        }
+        if (data10.spend_closed !== void 0) {
+          let data15 = data10.spend_closed;
+          if (!(typeof data15 == "number" && isFinite(data15)) && data15 !== null) {
+            const err41 = { instancePath: instancePath + "/d3/spend_closed", schemaPath: "answer:AppleAdsWindow/properties/spend_closed/type", keyword: "type", params: { type: schema425.properties.spend_closed.type } };
+            if (vErrors === null) {
+              vErrors = [err41];
+            } else {
+              vErrors.push(err41);
+            }
+            errors++;
+          }
+        }
+        if (data10.payers !== void 0) {
+          let data16 = data10.payers;
+          if (!(typeof data16 == "number" && (!(data16 % 1) && !isNaN(data16)) && isFinite(data16))) {
+            const err42 = { instancePath: instancePath + "/d3/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err42];
+            } else {
+              vErrors.push(err42);
+            }
+            errors++;
+          }
+          if (typeof data16 == "number" && isFinite(data16)) {
+            if (data16 > 9007199254740991 || isNaN(data16)) {
+              const err43 = { instancePath: instancePath + "/d3/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err43];
+              } else {
+                vErrors.push(err43);
+              }
+              errors++;
+            }
+            if (data16 < 0 || isNaN(data16)) {
+              const err44 = { instancePath: instancePath + "/d3/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err44];
+              } else {
+                vErrors.push(err44);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data10.revenue !== void 0) {
+          let data17 = data10.revenue;
+          if (!(typeof data17 == "number" && isFinite(data17))) {
+            const err45 = { instancePath: instancePath + "/d3/revenue", schemaPath: "answer:AppleAdsWindow/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err45];
+            } else {
+              vErrors.push(err45);
+            }
+            errors++;
+          }
+        }
+        if (data10.roas !== void 0) {
+          let data18 = data10.roas;
+          if (!(typeof data18 == "number" && isFinite(data18)) && data18 !== null) {
+            const err46 = { instancePath: instancePath + "/d3/roas", schemaPath: "answer:AppleAdsWindow/properties/roas/type", keyword: "type", params: { type: schema425.properties.roas.type } };
+            if (vErrors === null) {
+              vErrors = [err46];
+            } else {
+              vErrors.push(err46);
+            }
+            errors++;
+          }
+        }
+        if (data10.cac !== void 0) {
+          let data19 = data10.cac;
+          if (!(typeof data19 == "number" && isFinite(data19)) && data19 !== null) {
+            const err47 = { instancePath: instancePath + "/d3/cac", schemaPath: "answer:AppleAdsWindow/properties/cac/type", keyword: "type", params: { type: schema425.properties.cac.type } };
+            if (vErrors === null) {
+              vErrors = [err47];
+            } else {
+              vErrors.push(err47);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err48 = { instancePath: instancePath + "/d3", schemaPath: "answer:AppleAdsWindow/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err48];
+        } else {
+          vErrors.push(err48);
+        }
+        errors++;
+      }
+    }
+    if (data.d7 !== void 0) {
+      let data20 = data.d7;
+      if (data20 && typeof data20 == "object" && !Array.isArray(data20)) {
+        if (data20.is_closed === void 0) {
+          const err49 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "is_closed" } };
+          if (vErrors === null) {
+            vErrors = [err49];
+          } else {
+            vErrors.push(err49);
+          }
+          errors++;
+        }
+        if (data20.closed_from === void 0) {
+          const err50 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_from" } };
+          if (vErrors === null) {
+            vErrors = [err50];
+          } else {
+            vErrors.push(err50);
+          }
+          errors++;
+        }
+        if (data20.closed_through === void 0) {
+          const err51 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_through" } };
+          if (vErrors === null) {
+            vErrors = [err51];
+          } else {
+            vErrors.push(err51);
+          }
+          errors++;
+        }
+        if (data20.spend === void 0) {
+          const err52 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err52];
+          } else {
+            vErrors.push(err52);
+          }
+          errors++;
+        }
+        if (data20.spend_closed === void 0) {
+          const err53 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend_closed" } };
+          if (vErrors === null) {
+            vErrors = [err53];
+          } else {
+            vErrors.push(err53);
+          }
+          errors++;
+        }
+        if (data20.payers === void 0) {
+          const err54 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err54];
+          } else {
+            vErrors.push(err54);
+          }
+          errors++;
+        }
+        if (data20.revenue === void 0) {
+          const err55 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err55];
+          } else {
+            vErrors.push(err55);
+          }
+          errors++;
+        }
+        if (data20.roas === void 0) {
+          const err56 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err56];
+          } else {
+            vErrors.push(err56);
+          }
+          errors++;
+        }
+        if (data20.cac === void 0) {
+          const err57 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err57];
+          } else {
+            vErrors.push(err57);
+          }
+          errors++;
+        }
+        for (const key3 in data20) {
+          if (!func36.call(schema425.properties, key3)) {
+            const err58 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+            if (vErrors === null) {
+              vErrors = [err58];
+            } else {
+              vErrors.push(err58);
+            }
+            errors++;
+          }
+        }
+        if (data20.is_closed !== void 0) {
+          if (typeof data20.is_closed !== "boolean") {
+            const err59 = { instancePath: instancePath + "/d7/is_closed", schemaPath: "answer:AppleAdsWindow/properties/is_closed/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err59];
+            } else {
+              vErrors.push(err59);
+            }
+            errors++;
+          }
+        }
+        if (data20.closed_from !== void 0) {
+          let data22 = data20.closed_from;
+          if (typeof data22 !== "string" && data22 !== null) {
+            const err60 = { instancePath: instancePath + "/d7/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/type", keyword: "type", params: { type: schema425.properties.closed_from.type } };
+            if (vErrors === null) {
+              vErrors = [err60];
+            } else {
+              vErrors.push(err60);
+            }
+            errors++;
+          }
+          if (typeof data22 === "string") {
+            if (!pattern102.test(data22)) {
+              const err61 = { instancePath: instancePath + "/d7/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err61];
+              } else {
+                vErrors.push(err61);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data20.closed_through !== void 0) {
+          let data23 = data20.closed_through;
+          if (typeof data23 !== "string" && data23 !== null) {
+            const err62 = { instancePath: instancePath + "/d7/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/type", keyword: "type", params: { type: schema425.properties.closed_through.type } };
+            if (vErrors === null) {
+              vErrors = [err62];
+            } else {
+              vErrors.push(err62);
+            }
+            errors++;
+          }
+          if (typeof data23 === "string") {
+            if (!pattern102.test(data23)) {
+              const err63 = { instancePath: instancePath + "/d7/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err63];
+              } else {
+                vErrors.push(err63);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data20.spend !== void 0) {
+          let data24 = data20.spend;
+          if (!(typeof data24 == "number" && isFinite(data24)) && data24 !== null) {
+            const err64 = { instancePath: instancePath + "/d7/spend", schemaPath: "answer:AppleAdsWindow/properties/spend/type", keyword: "type", params: { type: schema425.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err64];
+            } else {
+              vErrors.push(err64);
+            }
+            errors++;
+          }
+        }
+        if (data20.spend_closed !== void 0) {
+          let data25 = data20.spend_closed;
+          if (!(typeof data25 == "number" && isFinite(data25)) && data25 !== null) {
+            const err65 = { instancePath: instancePath + "/d7/spend_closed", schemaPath: "answer:AppleAdsWindow/properties/spend_closed/type", keyword: "type", params: { type: schema425.properties.spend_closed.type } };
+            if (vErrors === null) {
+              vErrors = [err65];
+            } else {
+              vErrors.push(err65);
+            }
+            errors++;
+          }
+        }
+        if (data20.payers !== void 0) {
+          let data26 = data20.payers;
+          if (!(typeof data26 == "number" && (!(data26 % 1) && !isNaN(data26)) && isFinite(data26))) {
+            const err66 = { instancePath: instancePath + "/d7/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err66];
+            } else {
+              vErrors.push(err66);
+            }
+            errors++;
+          }
+          if (typeof data26 == "number" && isFinite(data26)) {
+            if (data26 > 9007199254740991 || isNaN(data26)) {
+              const err67 = { instancePath: instancePath + "/d7/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err67];
+              } else {
+                vErrors.push(err67);
+              }
+              errors++;
+            }
+            if (data26 < 0 || isNaN(data26)) {
+              const err68 = { instancePath: instancePath + "/d7/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err68];
+              } else {
+                vErrors.push(err68);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data20.revenue !== void 0) {
+          let data27 = data20.revenue;
+          if (!(typeof data27 == "number" && isFinite(data27))) {
+            const err69 = { instancePath: instancePath + "/d7/revenue", schemaPath: "answer:AppleAdsWindow/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err69];
+            } else {
+              vErrors.push(err69);
+            }
+            errors++;
+          }
+        }
+        if (data20.roas !== void 0) {
+          let data28 = data20.roas;
+          if (!(typeof data28 == "number" && isFinite(data28)) && data28 !== null) {
+            const err70 = { instancePath: instancePath + "/d7/roas", schemaPath: "answer:AppleAdsWindow/properties/roas/type", keyword: "type", params: { type: schema425.properties.roas.type } };
+            if (vErrors === null) {
+              vErrors = [err70];
+            } else {
+              vErrors.push(err70);
+            }
+            errors++;
+          }
+        }
+        if (data20.cac !== void 0) {
+          let data29 = data20.cac;
+          if (!(typeof data29 == "number" && isFinite(data29)) && data29 !== null) {
+            const err71 = { instancePath: instancePath + "/d7/cac", schemaPath: "answer:AppleAdsWindow/properties/cac/type", keyword: "type", params: { type: schema425.properties.cac.type } };
+            if (vErrors === null) {
+              vErrors = [err71];
+            } else {
+              vErrors.push(err71);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err72 = { instancePath: instancePath + "/d7", schemaPath: "answer:AppleAdsWindow/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err72];
+        } else {
+          vErrors.push(err72);
+        }
+        errors++;
+      }
+    }
+    if (data.d14 !== void 0) {
+      let data30 = data.d14;
+      if (data30 && typeof data30 == "object" && !Array.isArray(data30)) {
+        if (data30.is_closed === void 0) {
+          const err73 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "is_closed" } };
+          if (vErrors === null) {
+            vErrors = [err73];
+          } else {
+            vErrors.push(err73);
+          }
+          errors++;
+        }
+        if (data30.closed_from === void 0) {
+          const err74 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_from" } };
+          if (vErrors === null) {
+            vErrors = [err74];
+          } else {
+            vErrors.push(err74);
+          }
+          errors++;
+        }
+        if (data30.closed_through === void 0) {
+          const err75 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_through" } };
+          if (vErrors === null) {
+            vErrors = [err75];
+          } else {
+            vErrors.push(err75);
+          }
+          errors++;
+        }
+        if (data30.spend === void 0) {
+          const err76 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err76];
+          } else {
+            vErrors.push(err76);
+          }
+          errors++;
+        }
+        if (data30.spend_closed === void 0) {
+          const err77 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend_closed" } };
+          if (vErrors === null) {
+            vErrors = [err77];
+          } else {
+            vErrors.push(err77);
+          }
+          errors++;
+        }
+        if (data30.payers === void 0) {
+          const err78 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err78];
+          } else {
+            vErrors.push(err78);
+          }
+          errors++;
+        }
+        if (data30.revenue === void 0) {
+          const err79 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err79];
+          } else {
+            vErrors.push(err79);
+          }
+          errors++;
+        }
+        if (data30.roas === void 0) {
+          const err80 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err80];
+          } else {
+            vErrors.push(err80);
+          }
+          errors++;
+        }
+        if (data30.cac === void 0) {
+          const err81 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err81];
+          } else {
+            vErrors.push(err81);
+          }
+          errors++;
+        }
+        for (const key4 in data30) {
+          if (!func36.call(schema425.properties, key4)) {
+            const err82 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key4 } };
+            if (vErrors === null) {
+              vErrors = [err82];
+            } else {
+              vErrors.push(err82);
+            }
+            errors++;
+          }
+        }
+        if (data30.is_closed !== void 0) {
+          if (typeof data30.is_closed !== "boolean") {
+            const err83 = { instancePath: instancePath + "/d14/is_closed", schemaPath: "answer:AppleAdsWindow/properties/is_closed/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err83];
+            } else {
+              vErrors.push(err83);
+            }
+            errors++;
+          }
+        }
+        if (data30.closed_from !== void 0) {
+          let data32 = data30.closed_from;
+          if (typeof data32 !== "string" && data32 !== null) {
+            const err84 = { instancePath: instancePath + "/d14/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/type", keyword: "type", params: { type: schema425.properties.closed_from.type } };
+            if (vErrors === null) {
+              vErrors = [err84];
+            } else {
+              vErrors.push(err84);
+            }
+            errors++;
+          }
+          if (typeof data32 === "string") {
+            if (!pattern102.test(data32)) {
+              const err85 = { instancePath: instancePath + "/d14/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err85];
+              } else {
+                vErrors.push(err85);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data30.closed_through !== void 0) {
+          let data33 = data30.closed_through;
+          if (typeof data33 !== "string" && data33 !== null) {
+            const err86 = { instancePath: instancePath + "/d14/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/type", keyword: "type", params: { type: schema425.properties.closed_through.type } };
+            if (vErrors === null) {
+              vErrors = [err86];
+            } else {
+              vErrors.push(err86);
+            }
+            errors++;
+          }
+          if (typeof data33 === "string") {
+            if (!pattern102.test(data33)) {
+              const err87 = { instancePath: instancePath + "/d14/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err87];
+              } else {
+                vErrors.push(err87);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data30.spend !== void 0) {
+          let data34 = data30.spend;
+          if (!(typeof data34 == "number" && isFinite(data34)) && data34 !== null) {
+            const err88 = { instancePath: instancePath + "/d14/spend", schemaPath: "answer:AppleAdsWindow/properties/spend/type", keyword: "type", params: { type: schema425.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err88];
+            } else {
+              vErrors.push(err88);
+            }
+            errors++;
+          }
+        }
+        if (data30.spend_closed !== void 0) {
+          let data35 = data30.spend_closed;
+          if (!(typeof data35 == "number" && isFinite(data35)) && data35 !== null) {
+            const err89 = { instancePath: instancePath + "/d14/spend_closed", schemaPath: "answer:AppleAdsWindow/properties/spend_closed/type", keyword: "type", params: { type: schema425.properties.spend_closed.type } };
+            if (vErrors === null) {
+              vErrors = [err89];
+            } else {
+              vErrors.push(err89);
+            }
+            errors++;
+          }
+        }
+        if (data30.payers !== void 0) {
+          let data36 = data30.payers;
+          if (!(typeof data36 == "number" && (!(data36 % 1) && !isNaN(data36)) && isFinite(data36))) {
+            const err90 = { instancePath: instancePath + "/d14/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err90];
+            } else {
+              vErrors.push(err90);
+            }
+            errors++;
+          }
+          if (typeof data36 == "number" && isFinite(data36)) {
+            if (data36 > 9007199254740991 || isNaN(data36)) {
+              const err91 = { instancePath: instancePath + "/d14/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err91];
+              } else {
+                vErrors.push(err91);
+              }
+              errors++;
+            }
+            if (data36 < 0 || isNaN(data36)) {
+              const err92 = { instancePath: instancePath + "/d14/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err92];
+              } else {
+                vErrors.push(err92);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data30.revenue !== void 0) {
+          let data37 = data30.revenue;
+          if (!(typeof data37 == "number" && isFinite(data37))) {
+            const err93 = { instancePath: instancePath + "/d14/revenue", schemaPath: "answer:AppleAdsWindow/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err93];
+            } else {
+              vErrors.push(err93);
+            }
+            errors++;
+          }
+        }
+        if (data30.roas !== void 0) {
+          let data38 = data30.roas;
+          if (!(typeof data38 == "number" && isFinite(data38)) && data38 !== null) {
+            const err94 = { instancePath: instancePath + "/d14/roas", schemaPath: "answer:AppleAdsWindow/properties/roas/type", keyword: "type", params: { type: schema425.properties.roas.type } };
+            if (vErrors === null) {
+              vErrors = [err94];
+            } else {
+              vErrors.push(err94);
+            }
+            errors++;
+          }
+        }
+        if (data30.cac !== void 0) {
+          let data39 = data30.cac;
+          if (!(typeof data39 == "number" && isFinite(data39)) && data39 !== null) {
+            const err95 = { instancePath: instancePath + "/d14/cac", schemaPath: "answer:AppleAdsWindow/properties/cac/type", keyword: "type", params: { type: schema425.properties.cac.type } };
+            if (vErrors === null) {
+              vErrors = [err95];
+            } else {
+              vErrors.push(err95);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err96 = { instancePath: instancePath + "/d14", schemaPath: "answer:AppleAdsWindow/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err96];
+        } else {
+          vErrors.push(err96);
+        }
+        errors++;
+      }
+    }
+    if (data.d30 !== void 0) {
+      let data40 = data.d30;
+      if (data40 && typeof data40 == "object" && !Array.isArray(data40)) {
+        if (data40.is_closed === void 0) {
+          const err97 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "is_closed" } };
+          if (vErrors === null) {
+            vErrors = [err97];
+          } else {
+            vErrors.push(err97);
+          }
+          errors++;
+        }
+        if (data40.closed_from === void 0) {
+          const err98 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_from" } };
+          if (vErrors === null) {
+            vErrors = [err98];
+          } else {
+            vErrors.push(err98);
+          }
+          errors++;
+        }
+        if (data40.closed_through === void 0) {
+          const err99 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_through" } };
+          if (vErrors === null) {
+            vErrors = [err99];
+          } else {
+            vErrors.push(err99);
+          }
+          errors++;
+        }
+        if (data40.spend === void 0) {
+          const err100 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err100];
+          } else {
+            vErrors.push(err100);
+          }
+          errors++;
+        }
+        if (data40.spend_closed === void 0) {
+          const err101 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend_closed" } };
+          if (vErrors === null) {
+            vErrors = [err101];
+          } else {
+            vErrors.push(err101);
+          }
+          errors++;
+        }
+        if (data40.payers === void 0) {
+          const err102 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err102];
+          } else {
+            vErrors.push(err102);
+          }
+          errors++;
+        }
+        if (data40.revenue === void 0) {
+          const err103 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err103];
+          } else {
+            vErrors.push(err103);
+          }
+          errors++;
+        }
+        if (data40.roas === void 0) {
+          const err104 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err104];
+          } else {
+            vErrors.push(err104);
+          }
+          errors++;
+        }
+        if (data40.cac === void 0) {
+          const err105 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err105];
+          } else {
+            vErrors.push(err105);
+          }
+          errors++;
+        }
+        for (const key5 in data40) {
+          if (!func36.call(schema425.properties, key5)) {
+            const err106 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key5 } };
+            if (vErrors === null) {
+              vErrors = [err106];
+            } else {
+              vErrors.push(err106);
+            }
+            errors++;
+          }
+        }
+        if (data40.is_closed !== void 0) {
+          if (typeof data40.is_closed !== "boolean") {
+            const err107 = { instancePath: instancePath + "/d30/is_closed", schemaPath: "answer:AppleAdsWindow/properties/is_closed/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err107];
+            } else {
+              vErrors.push(err107);
+            }
+            errors++;
+          }
+        }
+        if (data40.closed_from !== void 0) {
+          let data42 = data40.closed_from;
+          if (typeof data42 !== "string" && data42 !== null) {
+            const err108 = { instancePath: instancePath + "/d30/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/type", keyword: "type", params: { type: schema425.properties.closed_from.type } };
+            if (vErrors === null) {
+              vErrors = [err108];
+            } else {
+              vErrors.push(err108);
+            }
+            errors++;
+          }
+          if (typeof data42 === "string") {
+            if (!pattern102.test(data42)) {
+              const err109 = { instancePath: instancePath + "/d30/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err109];
+              } else {
+                vErrors.push(err109);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data40.closed_through !== void 0) {
+          let data43 = data40.closed_through;
+          if (typeof data43 !== "string" && data43 !== null) {
+            const err110 = { instancePath: instancePath + "/d30/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/type", keyword: "type", params: { type: schema425.properties.closed_through.type } };
+            if (vErrors === null) {
+              vErrors = [err110];
+            } else {
+              vErrors.push(err110);
+            }
+            errors++;
+          }
+          if (typeof data43 === "string") {
+            if (!pattern102.test(data43)) {
+              const err111 = { instancePath: instancePath + "/d30/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err111];
+              } else {
+                vErrors.push(err111);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data40.spend !== void 0) {
+          let data44 = data40.spend;
+          if (!(typeof data44 == "number" && isFinite(data44)) && data44 !== null) {
+            const err112 = { instancePath: instancePath + "/d30/spend", schemaPath: "answer:AppleAdsWindow/properties/spend/type", keyword: "type", params: { type: schema425.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err112];
+            } else {
+              vErrors.push(err112);
+            }
+            errors++;
+          }
+        }
+        if (data40.spend_closed !== void 0) {
+          let data45 = data40.spend_closed;
+          if (!(typeof data45 == "number" && isFinite(data45)) && data45 !== null) {
+            const err113 = { instancePath: instancePath + "/d30/spend_closed", schemaPath: "answer:AppleAdsWindow/properties/spend_closed/type", keyword: "type", params: { type: schema425.properties.spend_closed.type } };
+            if (vErrors === null) {
+              vErrors = [err113];
+            } else {
+              vErrors.push(err113);
+            }
+            errors++;
+          }
+        }
+        if (data40.payers !== void 0) {
+          let data46 = data40.payers;
+          if (!(typeof data46 == "number" && (!(data46 % 1) && !isNaN(data46)) && isFinite(data46))) {
+            const err114 = { instancePath: instancePath + "/d30/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err114];
+            } else {
+              vErrors.push(err114);
+            }
+            errors++;
+          }
+          if (typeof data46 == "number" && isFinite(data46)) {
+            if (data46 > 9007199254740991 || isNaN(data46)) {
+              const err115 = { instancePath: instancePath + "/d30/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err115];
+              } else {
+                vErrors.push(err115);
+              }
+              errors++;
+            }
+            if (data46 < 0 || isNaN(data46)) {
+              const err116 = { instancePath: instancePath + "/d30/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err116];
+              } else {
+                vErrors.push(err116);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data40.revenue !== void 0) {
+          let data47 = data40.revenue;
+          if (!(typeof data47 == "number" && isFinite(data47))) {
+            const err117 = { instancePath: instancePath + "/d30/revenue", schemaPath: "answer:AppleAdsWindow/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err117];
+            } else {
+              vErrors.push(err117);
+            }
+            errors++;
+          }
+        }
+        if (data40.roas !== void 0) {
+          let data48 = data40.roas;
+          if (!(typeof data48 == "number" && isFinite(data48)) && data48 !== null) {
+            const err118 = { instancePath: instancePath + "/d30/roas", schemaPath: "answer:AppleAdsWindow/properties/roas/type", keyword: "type", params: { type: schema425.properties.roas.type } };
+            if (vErrors === null) {
+              vErrors = [err118];
+            } else {
+              vErrors.push(err118);
+            }
+            errors++;
+          }
+        }
+        if (data40.cac !== void 0) {
+          let data49 = data40.cac;
+          if (!(typeof data49 == "number" && isFinite(data49)) && data49 !== null) {
+            const err119 = { instancePath: instancePath + "/d30/cac", schemaPath: "answer:AppleAdsWindow/properties/cac/type", keyword: "type", params: { type: schema425.properties.cac.type } };
+            if (vErrors === null) {
+              vErrors = [err119];
+            } else {
+              vErrors.push(err119);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err120 = { instancePath: instancePath + "/d30", schemaPath: "answer:AppleAdsWindow/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err120];
+        } else {
+          vErrors.push(err120);
+        }
+        errors++;
+      }
+    }
+    if (data.d60 !== void 0) {
+      let data50 = data.d60;
+      if (data50 && typeof data50 == "object" && !Array.isArray(data50)) {
+        if (data50.is_closed === void 0) {
+          const err121 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "is_closed" } };
+          if (vErrors === null) {
+            vErrors = [err121];
+          } else {
+            vErrors.push(err121);
+          }
+          errors++;
+        }
+        if (data50.closed_from === void 0) {
+          const err122 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_from" } };
+          if (vErrors === null) {
+            vErrors = [err122];
+          } else {
+            vErrors.push(err122);
+          }
+          errors++;
+        }
+        if (data50.closed_through === void 0) {
+          const err123 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_through" } };
+          if (vErrors === null) {
+            vErrors = [err123];
+          } else {
+            vErrors.push(err123);
+          }
+          errors++;
+        }
+        if (data50.spend === void 0) {
+          const err124 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err124];
+          } else {
+            vErrors.push(err124);
+          }
+          errors++;
+        }
+        if (data50.spend_closed === void 0) {
+          const err125 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend_closed" } };
+          if (vErrors === null) {
+            vErrors = [err125];
+          } else {
+            vErrors.push(err125);
+          }
+          errors++;
+        }
+        if (data50.payers === void 0) {
+          const err126 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err126];
+          } else {
+            vErrors.push(err126);
+          }
+          errors++;
+        }
+        if (data50.revenue === void 0) {
+          const err127 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err127];
+          } else {
+            vErrors.push(err127);
+          }
+          errors++;
+        }
+        if (data50.roas === void 0) {
+          const err128 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err128];
+          } else {
+            vErrors.push(err128);
+          }
+          errors++;
+        }
+        if (data50.cac === void 0) {
+          const err129 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err129];
+          } else {
+            vErrors.push(err129);
+          }
+          errors++;
+        }
+        for (const key6 in data50) {
+          if (!func36.call(schema425.properties, key6)) {
+            const err130 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key6 } };
+            if (vErrors === null) {
+              vErrors = [err130];
+            } else {
+              vErrors.push(err130);
+            }
+            errors++;
+          }
+        }
+        if (data50.is_closed !== void 0) {
+          if (typeof data50.is_closed !== "boolean") {
+            const err131 = { instancePath: instancePath + "/d60/is_closed", schemaPath: "answer:AppleAdsWindow/properties/is_closed/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err131];
+            } else {
+              vErrors.push(err131);
+            }
+            errors++;
+          }
+        }
+        if (data50.closed_from !== void 0) {
+          let data52 = data50.closed_from;
+          if (typeof data52 !== "string" && data52 !== null) {
+            const err132 = { instancePath: instancePath + "/d60/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/type", keyword: "type", params: { type: schema425.properties.closed_from.type } };
+            if (vErrors === null) {
+              vErrors = [err132];
+            } else {
+              vErrors.push(err132);
+            }
+            errors++;
+          }
+          if (typeof data52 === "string") {
+            if (!pattern102.test(data52)) {
+              const err133 = { instancePath: instancePath + "/d60/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err133];
+              } else {
+                vErrors.push(err133);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data50.closed_through !== void 0) {
+          let data53 = data50.closed_through;
+          if (typeof data53 !== "string" && data53 !== null) {
+            const err134 = { instancePath: instancePath + "/d60/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/type", keyword: "type", params: { type: schema425.properties.closed_through.type } };
+            if (vErrors === null) {
+              vErrors = [err134];
+            } else {
+              vErrors.push(err134);
+            }
+            errors++;
+          }
+          if (typeof data53 === "string") {
+            if (!pattern102.test(data53)) {
+              const err135 = { instancePath: instancePath + "/d60/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err135];
+              } else {
+                vErrors.push(err135);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data50.spend !== void 0) {
+          let data54 = data50.spend;
+          if (!(typeof data54 == "number" && isFinite(data54)) && data54 !== null) {
+            const err136 = { instancePath: instancePath + "/d60/spend", schemaPath: "answer:AppleAdsWindow/properties/spend/type", keyword: "type", params: { type: schema425.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err136];
+            } else {
+              vErrors.push(err136);
+            }
+            errors++;
+          }
+        }
+        if (data50.spend_closed !== void 0) {
+          let data55 = data50.spend_closed;
+          if (!(typeof data55 == "number" && isFinite(data55)) && data55 !== null) {
+            const err137 = { instancePath: instancePath + "/d60/spend_closed", schemaPath: "answer:AppleAdsWindow/properties/spend_closed/type", keyword: "type", params: { type: schema425.properties.spend_closed.type } };
+            if (vErrors === null) {
+              vErrors = [err137];
+            } else {
+              vErrors.push(err137);
+            }
+            errors++;
+          }
+        }
+        if (data50.payers !== void 0) {
+          let data56 = data50.payers;
+          if (!(typeof data56 == "number" && (!(data56 % 1) && !isNaN(data56)) && isFinite(data56))) {
+            const err138 = { instancePath: instancePath + "/d60/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err138];
+            } else {
+              vErrors.push(err138);
+            }
+            errors++;
+          }
+          if (typeof data56 == "number" && isFinite(data56)) {
+            if (data56 > 9007199254740991 || isNaN(data56)) {
+              const err139 = { instancePath: instancePath + "/d60/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err139];
+              } else {
+                vErrors.push(err139);
+              }
+              errors++;
+            }
+            if (data56 < 0 || isNaN(data56)) {
+              const err140 = { instancePath: instancePath + "/d60/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err140];
+              } else {
+                vErrors.push(err140);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data50.revenue !== void 0) {
+          let data57 = data50.revenue;
+          if (!(typeof data57 == "number" && isFinite(data57))) {
+            const err141 = { instancePath: instancePath + "/d60/revenue", schemaPath: "answer:AppleAdsWindow/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err141];
+            } else {
+              vErrors.push(err141);
+            }
+            errors++;
+          }
+        }
+        if (data50.roas !== void 0) {
+          let data58 = data50.roas;
+          if (!(typeof data58 == "number" && isFinite(data58)) && data58 !== null) {
+            const err142 = { instancePath: instancePath + "/d60/roas", schemaPath: "answer:AppleAdsWindow/properties/roas/type", keyword: "type", params: { type: schema425.properties.roas.type } };
+            if (vErrors === null) {
+              vErrors = [err142];
+            } else {
+              vErrors.push(err142);
+            }
+            errors++;
+          }
+        }
+        if (data50.cac !== void 0) {
+          let data59 = data50.cac;
+          if (!(typeof data59 == "number" && isFinite(data59)) && data59 !== null) {
+            const err143 = { instancePath: instancePath + "/d60/cac", schemaPath: "answer:AppleAdsWindow/properties/cac/type", keyword: "type", params: { type: schema425.properties.cac.type } };
+            if (vErrors === null) {
+              vErrors = [err143];
+            } else {
+              vErrors.push(err143);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err144 = { instancePath: instancePath + "/d60", schemaPath: "answer:AppleAdsWindow/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err144];
+        } else {
+          vErrors.push(err144);
+        }
+        errors++;
+      }
+    }
+    if (data.d90 !== void 0) {
+      let data60 = data.d90;
+      if (data60 && typeof data60 == "object" && !Array.isArray(data60)) {
+        if (data60.is_closed === void 0) {
+          const err145 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "is_closed" } };
+          if (vErrors === null) {
+            vErrors = [err145];
+          } else {
+            vErrors.push(err145);
+          }
+          errors++;
+        }
+        if (data60.closed_from === void 0) {
+          const err146 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_from" } };
+          if (vErrors === null) {
+            vErrors = [err146];
+          } else {
+            vErrors.push(err146);
+          }
+          errors++;
+        }
+        if (data60.closed_through === void 0) {
+          const err147 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_through" } };
+          if (vErrors === null) {
+            vErrors = [err147];
+          } else {
+            vErrors.push(err147);
+          }
+          errors++;
+        }
+        if (data60.spend === void 0) {
+          const err148 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err148];
+          } else {
+            vErrors.push(err148);
+          }
+          errors++;
+        }
+        if (data60.spend_closed === void 0) {
+          const err149 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend_closed" } };
+          if (vErrors === null) {
+            vErrors = [err149];
+          } else {
+            vErrors.push(err149);
+          }
+          errors++;
+        }
+        if (data60.payers === void 0) {
+          const err150 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err150];
+          } else {
+            vErrors.push(err150);
+          }
+          errors++;
+        }
+        if (data60.revenue === void 0) {
+          const err151 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err151];
+          } else {
+            vErrors.push(err151);
+          }
+          errors++;
+        }
+        if (data60.roas === void 0) {
+          const err152 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err152];
+          } else {
+            vErrors.push(err152);
+          }
+          errors++;
+        }
+        if (data60.cac === void 0) {
+          const err153 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err153];
+          } else {
+            vErrors.push(err153);
+          }
+          errors++;
+        }
+        for (const key7 in data60) {
+          if (!func36.call(schema425.properties, key7)) {
+            const err154 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key7 } };
+            if (vErrors === null) {
+              vErrors = [err154];
+            } else {
+              vErrors.push(err154);
+            }
+            errors++;
+          }
+        }
+        if (data60.is_closed !== void 0) {
+          if (typeof data60.is_closed !== "boolean") {
+            const err155 = { instancePath: instancePath + "/d90/is_closed", schemaPath: "answer:AppleAdsWindow/properties/is_closed/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err155];
+            } else {
+              vErrors.push(err155);
+            }
+            errors++;
+          }
+        }
+        if (data60.closed_from !== void 0) {
+          let data62 = data60.closed_from;
+          if (typeof data62 !== "string" && data62 !== null) {
+            const err156 = { instancePath: instancePath + "/d90/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/type", keyword: "type", params: { type: schema425.properties.closed_from.type } };
+            if (vErrors === null) {
+              vErrors = [err156];
+            } else {
+              vErrors.push(err156);
+            }
+            errors++;
+          }
+          if (typeof data62 === "string") {
+            if (!pattern102.test(data62)) {
+              const err157 = { instancePath: instancePath + "/d90/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err157];
+              } else {
+                vErrors.push(err157);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data60.closed_through !== void 0) {
+          let data63 = data60.closed_through;
+          if (typeof data63 !== "string" && data63 !== null) {
+            const err158 = { instancePath: instancePath + "/d90/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/type", keyword: "type", params: { type: schema425.properties.closed_through.type } };
+            if (vErrors === null) {
+              vErrors = [err158];
+            } else {
+              vErrors.push(err158);
+            }
+            errors++;
+          }
+          if (typeof data63 === "string") {
+            if (!pattern102.test(data63)) {
+              const err159 = { instancePath: instancePath + "/d90/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err159];
+              } else {
+                vErrors.push(err159);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data60.spend !== void 0) {
+          let data64 = data60.spend;
+          if (!(typeof data64 == "number" && isFinite(data64)) && data64 !== null) {
+            const err160 = { instancePath: instancePath + "/d90/spend", schemaPath: "answer:AppleAdsWindow/properties/spend/type", keyword: "type", params: { type: schema425.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err160];
+            } else {
+              vErrors.push(err160);
+            }
+            errors++;
+          }
+        }
+        if (data60.spend_closed !== void 0) {
+          let data65 = data60.spend_closed;
+          if (!(typeof data65 == "number" && isFinite(data65)) && data65 !== null) {
+            const err161 = { instancePath: instancePath + "/d90/spend_closed", schemaPath: "answer:AppleAdsWindow/properties/spend_closed/type", keyword: "type", params: { type: schema425.properties.spend_closed.type } };
+            if (vErrors === null) {
+              vErrors = [err161];
+            } else {
+              vErrors.push(err161);
+            }
+            errors++;
+          }
+        }
+        if (data60.payers !== void 0) {
+          let data66 = data60.payers;
+          if (!(typeof data66 == "number" && (!(data66 % 1) && !isNaN(data66)) && isFinite(data66))) {
+            const err162 = { instancePath: instancePath + "/d90/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err162];
+            } else {
+              vErrors.push(err162);
+            }
+            errors++;
+          }
+          if (typeof data66 == "number" && isFinite(data66)) {
+            if (data66 > 9007199254740991 || isNaN(data66)) {
+              const err163 = { instancePath: instancePath + "/d90/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err163];
+              } else {
+                vErrors.push(err163);
+              }
+              errors++;
+            }
+            if (data66 < 0 || isNaN(data66)) {
+              const err164 = { instancePath: instancePath + "/d90/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err164];
+              } else {
+                vErrors.push(err164);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data60.revenue !== void 0) {
+          let data67 = data60.revenue;
+          if (!(typeof data67 == "number" && isFinite(data67))) {
+            const err165 = { instancePath: instancePath + "/d90/revenue", schemaPath: "answer:AppleAdsWindow/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err165];
+            } else {
+              vErrors.push(err165);
+            }
+            errors++;
+          }
+        }
+        if (data60.roas !== void 0) {
+          let data68 = data60.roas;
+          if (!(typeof data68 == "number" && isFinite(data68)) && data68 !== null) {
+            const err166 = { instancePath: instancePath + "/d90/roas", schemaPath: "answer:AppleAdsWindow/properties/roas/type", keyword: "type", params: { type: schema425.properties.roas.type } };
+            if (vErrors === null) {
+              vErrors = [err166];
+            } else {
+              vErrors.push(err166);
+            }
+            errors++;
+          }
+        }
+        if (data60.cac !== void 0) {
+          let data69 = data60.cac;
+          if (!(typeof data69 == "number" && isFinite(data69)) && data69 !== null) {
+            const err167 = { instancePath: instancePath + "/d90/cac", schemaPath: "answer:AppleAdsWindow/properties/cac/type", keyword: "type", params: { type: schema425.properties.cac.type } };
+            if (vErrors === null) {
+              vErrors = [err167];
+            } else {
+              vErrors.push(err167);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err168 = { instancePath: instancePath + "/d90", schemaPath: "answer:AppleAdsWindow/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err168];
+        } else {
+          vErrors.push(err168);
+        }
+        errors++;
+      }
+    }
+    if (data.d180 !== void 0) {
+      let data70 = data.d180;
+      if (data70 && typeof data70 == "object" && !Array.isArray(data70)) {
+        if (data70.is_closed === void 0) {
+          const err169 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "is_closed" } };
+          if (vErrors === null) {
+            vErrors = [err169];
+          } else {
+            vErrors.push(err169);
+          }
+          errors++;
+        }
+        if (data70.closed_from === void 0) {
+          const err170 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_from" } };
+          if (vErrors === null) {
+            vErrors = [err170];
+          } else {
+            vErrors.push(err170);
+          }
+          errors++;
+        }
+        if (data70.closed_through === void 0) {
+          const err171 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_through" } };
+          if (vErrors === null) {
+            vErrors = [err171];
+          } else {
+            vErrors.push(err171);
+          }
+          errors++;
+        }
+        if (data70.spend === void 0) {
+          const err172 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err172];
+          } else {
+            vErrors.push(err172);
+          }
+          errors++;
+        }
+        if (data70.spend_closed === void 0) {
+          const err173 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend_closed" } };
+          if (vErrors === null) {
+            vErrors = [err173];
+          } else {
+            vErrors.push(err173);
+          }
+          errors++;
+        }
+        if (data70.payers === void 0) {
+          const err174 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err174];
+          } else {
+            vErrors.push(err174);
+          }
+          errors++;
+        }
+        if (data70.revenue === void 0) {
+          const err175 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err175];
+          } else {
+            vErrors.push(err175);
+          }
+          errors++;
+        }
+        if (data70.roas === void 0) {
+          const err176 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err176];
+          } else {
+            vErrors.push(err176);
+          }
+          errors++;
+        }
+        if (data70.cac === void 0) {
+          const err177 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err177];
+          } else {
+            vErrors.push(err177);
+          }
+          errors++;
+        }
+        for (const key8 in data70) {
+          if (!func36.call(schema425.properties, key8)) {
+            const err178 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key8 } };
+            if (vErrors === null) {
+              vErrors = [err178];
+            } else {
+              vErrors.push(err178);
+            }
+            errors++;
+          }
+        }
+        if (data70.is_closed !== void 0) {
+          if (typeof data70.is_closed !== "boolean") {
+            const err179 = { instancePath: instancePath + "/d180/is_closed", schemaPath: "answer:AppleAdsWindow/properties/is_closed/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err179];
+            } else {
+              vErrors.push(err179);
+            }
+            errors++;
+          }
+        }
+        if (data70.closed_from !== void 0) {
+          let data72 = data70.closed_from;
+          if (typeof data72 !== "string" && data72 !== null) {
+            const err180 = { instancePath: instancePath + "/d180/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/type", keyword: "type", params: { type: schema425.properties.closed_from.type } };
+            if (vErrors === null) {
+              vErrors = [err180];
+            } else {
+              vErrors.push(err180);
+            }
+            errors++;
+          }
+          if (typeof data72 === "string") {
+            if (!pattern102.test(data72)) {
+              const err181 = { instancePath: instancePath + "/d180/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err181];
+              } else {
+                vErrors.push(err181);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data70.closed_through !== void 0) {
+          let data73 = data70.closed_through;
+          if (typeof data73 !== "string" && data73 !== null) {
+            const err182 = { instancePath: instancePath + "/d180/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/type", keyword: "type", params: { type: schema425.properties.closed_through.type } };
+            if (vErrors === null) {
+              vErrors = [err182];
+            } else {
+              vErrors.push(err182);
+            }
+            errors++;
+          }
+          if (typeof data73 === "string") {
+            if (!pattern102.test(data73)) {
+              const err183 = { instancePath: instancePath + "/d180/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err183];
+              } else {
+                vErrors.push(err183);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data70.spend !== void 0) {
+          let data74 = data70.spend;
+          if (!(typeof data74 == "number" && isFinite(data74)) && data74 !== null) {
+            const err184 = { instancePath: instancePath + "/d180/spend", schemaPath: "answer:AppleAdsWindow/properties/spend/type", keyword: "type", params: { type: schema425.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err184];
+            } else {
+              vErrors.push(err184);
+            }
+            errors++;
+          }
+        }
+        if (data70.spend_closed !== void 0) {
+          let data75 = data70.spend_closed;
+          if (!(typeof data75 == "number" && isFinite(data75)) && data75 !== null) {
+            const err185 = { instancePath: instancePath + "/d180/spend_closed", schemaPath: "answer:AppleAdsWindow/properties/spend_closed/type", keyword: "type", params: { type: schema425.properties.spend_closed.type } };
+            if (vErrors === null) {
+              vErrors = [err185];
+            } else {
+              vErrors.push(err185);
+            }
+            errors++;
+          }
+        }
+        if (data70.payers !== void 0) {
+          let data76 = data70.payers;
+          if (!(typeof data76 == "number" && (!(data76 % 1) && !isNaN(data76)) && isFinite(data76))) {
+            const err186 = { instancePath: instancePath + "/d180/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err186];
+            } else {
+              vErrors.push(err186);
+            }
+            errors++;
+          }
+          if (typeof data76 == "number" && isFinite(data76)) {
+            if (data76 > 9007199254740991 || isNaN(data76)) {
+              const err187 = { instancePath: instancePath + "/d180/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err187];
+              } else {
+                vErrors.push(err187);
+              }
+              errors++;
+            }
+            if (data76 < 0 || isNaN(data76)) {
+              const err188 = { instancePath: instancePath + "/d180/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err188];
+              } else {
+                vErrors.push(err188);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data70.revenue !== void 0) {
+          let data77 = data70.revenue;
+          if (!(typeof data77 == "number" && isFinite(data77))) {
+            const err189 = { instancePath: instancePath + "/d180/revenue", schemaPath: "answer:AppleAdsWindow/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err189];
+            } else {
+              vErrors.push(err189);
+            }
+            errors++;
+          }
+        }
+        if (data70.roas !== void 0) {
+          let data78 = data70.roas;
+          if (!(typeof data78 == "number" && isFinite(data78)) && data78 !== null) {
+            const err190 = { instancePath: instancePath + "/d180/roas", schemaPath: "answer:AppleAdsWindow/properties/roas/type", keyword: "type", params: { type: schema425.properties.roas.type } };
+            if (vErrors === null) {
+              vErrors = [err190];
+            } else {
+              vErrors.push(err190);
+            }
+            errors++;
+          }
+        }
+        if (data70.cac !== void 0) {
+          let data79 = data70.cac;
+          if (!(typeof data79 == "number" && isFinite(data79)) && data79 !== null) {
+            const err191 = { instancePath: instancePath + "/d180/cac", schemaPath: "answer:AppleAdsWindow/properties/cac/type", keyword: "type", params: { type: schema425.properties.cac.type } };
+            if (vErrors === null) {
+              vErrors = [err191];
+            } else {
+              vErrors.push(err191);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err192 = { instancePath: instancePath + "/d180", schemaPath: "answer:AppleAdsWindow/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err192];
+        } else {
+          vErrors.push(err192);
+        }
+        errors++;
+      }
+    }
+    if (data.d365 !== void 0) {
+      let data80 = data.d365;
+      if (data80 && typeof data80 == "object" && !Array.isArray(data80)) {
+        if (data80.is_closed === void 0) {
+          const err193 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "is_closed" } };
+          if (vErrors === null) {
+            vErrors = [err193];
+          } else {
+            vErrors.push(err193);
+          }
+          errors++;
+        }
+        if (data80.closed_from === void 0) {
+          const err194 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_from" } };
+          if (vErrors === null) {
+            vErrors = [err194];
+          } else {
+            vErrors.push(err194);
+          }
+          errors++;
+        }
+        if (data80.closed_through === void 0) {
+          const err195 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_through" } };
+          if (vErrors === null) {
+            vErrors = [err195];
+          } else {
+            vErrors.push(err195);
+          }
+          errors++;
+        }
+        if (data80.spend === void 0) {
+          const err196 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err196];
+          } else {
+            vErrors.push(err196);
+          }
+          errors++;
+        }
+        if (data80.spend_closed === void 0) {
+          const err197 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend_closed" } };
+          if (vErrors === null) {
+            vErrors = [err197];
+          } else {
+            vErrors.push(err197);
+          }
+          errors++;
+        }
+        if (data80.payers === void 0) {
+          const err198 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err198];
+          } else {
+            vErrors.push(err198);
+          }
+          errors++;
+        }
+        if (data80.revenue === void 0) {
+          const err199 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err199];
+          } else {
+            vErrors.push(err199);
+          }
+          errors++;
+        }
+        if (data80.roas === void 0) {
+          const err200 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err200];
+          } else {
+            vErrors.push(err200);
+          }
+          errors++;
+        }
+        if (data80.cac === void 0) {
+          const err201 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err201];
+          } else {
+            vErrors.push(err201);
+          }
+          errors++;
+        }
+        for (const key9 in data80) {
+          if (!func36.call(schema425.properties, key9)) {
+            const err202 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key9 } };
+            if (vErrors === null) {
+              vErrors = [err202];
+            } else {
+              vErrors.push(err202);
+            }
+            errors++;
+          }
+        }
+        if (data80.is_closed !== void 0) {
+          if (typeof data80.is_closed !== "boolean") {
+            const err203 = { instancePath: instancePath + "/d365/is_closed", schemaPath: "answer:AppleAdsWindow/properties/is_closed/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err203];
+            } else {
+              vErrors.push(err203);
+            }
+            errors++;
+          }
+        }
+        if (data80.closed_from !== void 0) {
+          let data82 = data80.closed_from;
+          if (typeof data82 !== "string" && data82 !== null) {
+            const err204 = { instancePath: instancePath + "/d365/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/type", keyword: "type", params: { type: schema425.properties.closed_from.type } };
+            if (vErrors === null) {
+              vErrors = [err204];
+            } else {
+              vErrors.push(err204);
+            }
+            errors++;
+          }
+          if (typeof data82 === "string") {
+            if (!pattern102.test(data82)) {
+              const err205 = { instancePath: instancePath + "/d365/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err205];
+              } else {
+                vErrors.push(err205);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data80.closed_through !== void 0) {
+          let data83 = data80.closed_through;
+          if (typeof data83 !== "string" && data83 !== null) {
+            const err206 = { instancePath: instancePath + "/d365/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/type", keyword: "type", params: { type: schema425.properties.closed_through.type } };
+            if (vErrors === null) {
+              vErrors = [err206];
+            } else {
+              vErrors.push(err206);
+            }
+            errors++;
+          }
+          if (typeof data83 === "string") {
+            if (!pattern102.test(data83)) {
+              const err207 = { instancePath: instancePath + "/d365/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err207];
+              } else {
+                vErrors.push(err207);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data80.spend !== void 0) {
+          let data84 = data80.spend;
+          if (!(typeof data84 == "number" && isFinite(data84)) && data84 !== null) {
+            const err208 = { instancePath: instancePath + "/d365/spend", schemaPath: "answer:AppleAdsWindow/properties/spend/type", keyword: "type", params: { type: schema425.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err208];
+            } else {
+              vErrors.push(err208);
+            }
+            errors++;
+          }
+        }
+        if (data80.spend_closed !== void 0) {
+          let data85 = data80.spend_closed;
+          if (!(typeof data85 == "number" && isFinite(data85)) && data85 !== null) {
+            const err209 = { instancePath: instancePath + "/d365/spend_closed", schemaPath: "answer:AppleAdsWindow/properties/spend_closed/type", keyword: "type", params: { type: schema425.properties.spend_closed.type } };
+            if (vErrors === null) {
+              vErrors = [err209];
+            } else {
+              vErrors.push(err209);
+            }
+            errors++;
+          }
+        }
+        if (data80.payers !== void 0) {
+          let data86 = data80.payers;
+          if (!(typeof data86 == "number" && (!(data86 % 1) && !isNaN(data86)) && isFinite(data86))) {
+            const err210 = { instancePath: instancePath + "/d365/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err210];
+            } else {
+              vErrors.push(err210);
+            }
+            errors++;
+          }
+          if (typeof data86 == "number" && isFinite(data86)) {
+            if (data86 > 9007199254740991 || isNaN(data86)) {
+              const err211 = { instancePath: instancePath + "/d365/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err211];
+              } else {
+                vErrors.push(err211);
+              }
+              errors++;
+            }
+            if (data86 < 0 || isNaN(data86)) {
+              const err212 = { instancePath: instancePath + "/d365/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err212];
+              } else {
+                vErrors.push(err212);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data80.revenue !== void 0) {
+          let data87 = data80.revenue;
+          if (!(typeof data87 == "number" && isFinite(data87))) {
+            const err213 = { instancePath: instancePath + "/d365/revenue", schemaPath: "answer:AppleAdsWindow/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err213];
+            } else {
+              vErrors.push(err213);
+            }
+            errors++;
+          }
+        }
+        if (data80.roas !== void 0) {
+          let data88 = data80.roas;
+          if (!(typeof data88 == "number" && isFinite(data88)) && data88 !== null) {
+            const err214 = { instancePath: instancePath + "/d365/roas", schemaPath: "answer:AppleAdsWindow/properties/roas/type", keyword: "type", params: { type: schema425.properties.roas.type } };
+            if (vErrors === null) {
+              vErrors = [err214];
+            } else {
+              vErrors.push(err214);
+            }
+            errors++;
+          }
+        }
+        if (data80.cac !== void 0) {
+          let data89 = data80.cac;
+          if (!(typeof data89 == "number" && isFinite(data89)) && data89 !== null) {
+            const err215 = { instancePath: instancePath + "/d365/cac", schemaPath: "answer:AppleAdsWindow/properties/cac/type", keyword: "type", params: { type: schema425.properties.cac.type } };
+            if (vErrors === null) {
+              vErrors = [err215];
+            } else {
+              vErrors.push(err215);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err216 = { instancePath: instancePath + "/d365", schemaPath: "answer:AppleAdsWindow/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err216];
+        } else {
+          vErrors.push(err216);
+        }
+        errors++;
+      }
+    }
+    if (data.lifetime !== void 0) {
+      let data90 = data.lifetime;
+      if (data90 && typeof data90 == "object" && !Array.isArray(data90)) {
+        if (data90.is_closed === void 0) {
+          const err217 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "is_closed" } };
+          if (vErrors === null) {
+            vErrors = [err217];
+          } else {
+            vErrors.push(err217);
+          }
+          errors++;
+        }
+        if (data90.closed_from === void 0) {
+          const err218 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_from" } };
+          if (vErrors === null) {
+            vErrors = [err218];
+          } else {
+            vErrors.push(err218);
+          }
+          errors++;
+        }
+        if (data90.closed_through === void 0) {
+          const err219 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "closed_through" } };
+          if (vErrors === null) {
+            vErrors = [err219];
+          } else {
+            vErrors.push(err219);
+          }
+          errors++;
+        }
+        if (data90.spend === void 0) {
+          const err220 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err220];
+          } else {
+            vErrors.push(err220);
+          }
+          errors++;
+        }
+        if (data90.spend_closed === void 0) {
+          const err221 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "spend_closed" } };
+          if (vErrors === null) {
+            vErrors = [err221];
+          } else {
+            vErrors.push(err221);
+          }
+          errors++;
+        }
+        if (data90.payers === void 0) {
+          const err222 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err222];
+          } else {
+            vErrors.push(err222);
+          }
+          errors++;
+        }
+        if (data90.revenue === void 0) {
+          const err223 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err223];
+          } else {
+            vErrors.push(err223);
+          }
+          errors++;
+        }
+        if (data90.roas === void 0) {
+          const err224 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err224];
+          } else {
+            vErrors.push(err224);
+          }
+          errors++;
+        }
+        if (data90.cac === void 0) {
+          const err225 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err225];
+          } else {
+            vErrors.push(err225);
+          }
+          errors++;
+        }
+        for (const key10 in data90) {
+          if (!func36.call(schema425.properties, key10)) {
+            const err226 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key10 } };
+            if (vErrors === null) {
+              vErrors = [err226];
+            } else {
+              vErrors.push(err226);
+            }
+            errors++;
+          }
+        }
+        if (data90.is_closed !== void 0) {
+          if (typeof data90.is_closed !== "boolean") {
+            const err227 = { instancePath: instancePath + "/lifetime/is_closed", schemaPath: "answer:AppleAdsWindow/properties/is_closed/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err227];
+            } else {
+              vErrors.push(err227);
+            }
+            errors++;
+          }
+        }
+        if (data90.closed_from !== void 0) {
+          let data92 = data90.closed_from;
+          if (typeof data92 !== "string" && data92 !== null) {
+            const err228 = { instancePath: instancePath + "/lifetime/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/type", keyword: "type", params: { type: schema425.properties.closed_from.type } };
+            if (vErrors === null) {
+              vErrors = [err228];
+            } else {
+              vErrors.push(err228);
+            }
+            errors++;
+          }
+          if (typeof data92 === "string") {
+            if (!pattern102.test(data92)) {
+              const err229 = { instancePath: instancePath + "/lifetime/closed_from", schemaPath: "answer:AppleAdsWindow/properties/closed_from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err229];
+              } else {
+                vErrors.push(err229);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data90.closed_through !== void 0) {
+          let data93 = data90.closed_through;
+          if (typeof data93 !== "string" && data93 !== null) {
+            const err230 = { instancePath: instancePath + "/lifetime/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/type", keyword: "type", params: { type: schema425.properties.closed_through.type } };
+            if (vErrors === null) {
+              vErrors = [err230];
+            } else {
+              vErrors.push(err230);
+            }
+            errors++;
+          }
+          if (typeof data93 === "string") {
+            if (!pattern102.test(data93)) {
+              const err231 = { instancePath: instancePath + "/lifetime/closed_through", schemaPath: "answer:AppleAdsWindow/properties/closed_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err231];
+              } else {
+                vErrors.push(err231);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data90.spend !== void 0) {
+          let data94 = data90.spend;
+          if (!(typeof data94 == "number" && isFinite(data94)) && data94 !== null) {
+            const err232 = { instancePath: instancePath + "/lifetime/spend", schemaPath: "answer:AppleAdsWindow/properties/spend/type", keyword: "type", params: { type: schema425.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err232];
+            } else {
+              vErrors.push(err232);
+            }
+            errors++;
+          }
+        }
+        if (data90.spend_closed !== void 0) {
+          let data95 = data90.spend_closed;
+          if (!(typeof data95 == "number" && isFinite(data95)) && data95 !== null) {
+            const err233 = { instancePath: instancePath + "/lifetime/spend_closed", schemaPath: "answer:AppleAdsWindow/properties/spend_closed/type", keyword: "type", params: { type: schema425.properties.spend_closed.type } };
+            if (vErrors === null) {
+              vErrors = [err233];
+            } else {
+              vErrors.push(err233);
+            }
+            errors++;
+          }
+        }
+        if (data90.payers !== void 0) {
+          let data96 = data90.payers;
+          if (!(typeof data96 == "number" && (!(data96 % 1) && !isNaN(data96)) && isFinite(data96))) {
+            const err234 = { instancePath: instancePath + "/lifetime/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err234];
+            } else {
+              vErrors.push(err234);
+            }
+            errors++;
+          }
+          if (typeof data96 == "number" && isFinite(data96)) {
+            if (data96 > 9007199254740991 || isNaN(data96)) {
+              const err235 = { instancePath: instancePath + "/lifetime/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err235];
+              } else {
+                vErrors.push(err235);
+              }
+              errors++;
+            }
+            if (data96 < 0 || isNaN(data96)) {
+              const err236 = { instancePath: instancePath + "/lifetime/payers", schemaPath: "answer:AppleAdsWindow/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err236];
+              } else {
+                vErrors.push(err236);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data90.revenue !== void 0) {
+          let data97 = data90.revenue;
+          if (!(typeof data97 == "number" && isFinite(data97))) {
+            const err237 = { instancePath: instancePath + "/lifetime/revenue", schemaPath: "answer:AppleAdsWindow/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err237];
+            } else {
+              vErrors.push(err237);
+            }
+            errors++;
+          }
+        }
+        if (data90.roas !== void 0) {
+          let data98 = data90.roas;
+          if (!(typeof data98 == "number" && isFinite(data98)) && data98 !== null) {
+            const err238 = { instancePath: instancePath + "/lifetime/roas", schemaPath: "answer:AppleAdsWindow/properties/roas/type", keyword: "type", params: { type: schema425.properties.roas.type } };
+            if (vErrors === null) {
+              vErrors = [err238];
+            } else {
+              vErrors.push(err238);
+            }
+            errors++;
+          }
+        }
+        if (data90.cac !== void 0) {
+          let data99 = data90.cac;
+          if (!(typeof data99 == "number" && isFinite(data99)) && data99 !== null) {
+            const err239 = { instancePath: instancePath + "/lifetime/cac", schemaPath: "answer:AppleAdsWindow/properties/cac/type", keyword: "type", params: { type: schema425.properties.cac.type } };
+            if (vErrors === null) {
+              vErrors = [err239];
+            } else {
+              vErrors.push(err239);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err240 = { instancePath: instancePath + "/lifetime", schemaPath: "answer:AppleAdsWindow/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err240];
+        } else {
+          vErrors.push(err240);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err241 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err241];
+    } else {
+      vErrors.push(err241);
+    }
+    errors++;
+  }
+  validate248.errors = vErrors;
+  return errors === 0;
+}
 function validate247(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.campaign_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "campaign_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.campaign_name === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "campaign_name" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.ad_group_id === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "ad_group_id" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.ad_group_name === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "ad_group_name" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.keyword_id === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "keyword_id" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.keyword === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "keyword" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.match_type === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "match_type" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.delivery === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "delivery" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.tracked === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "tracked" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.apple === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "apple" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    if (data.roas === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "roas" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
+    if (data.windows === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "windows" } };
+      if (vErrors === null) {
+        vErrors = [err12];
+      } else {
+        vErrors.push(err12);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema421.properties, key0)) {
+        const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.campaign_id !== void 0) {
+      if (typeof data.campaign_id !== "string") {
+        const err14 = { instancePath: instancePath + "/campaign_id", schemaPath: "#/properties/campaign_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.campaign_name !== void 0) {
+      let data1 = data.campaign_name;
+      if (typeof data1 !== "string" && data1 !== null) {
+        const err15 = { instancePath: instancePath + "/campaign_name", schemaPath: "#/properties/campaign_name/type", keyword: "type", params: { type: schema421.properties.campaign_name.type } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.ad_group_id !== void 0) {
+      let data2 = data.ad_group_id;
+      if (typeof data2 !== "string" && data2 !== null) {
+        const err16 = { instancePath: instancePath + "/ad_group_id", schemaPath: "#/properties/ad_group_id/type", keyword: "type", params: { type: schema421.properties.ad_group_id.type } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.ad_group_name !== void 0) {
+      let data3 = data.ad_group_name;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err17 = { instancePath: instancePath + "/ad_group_name", schemaPath: "#/properties/ad_group_name/type", keyword: "type", params: { type: schema421.properties.ad_group_name.type } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.keyword_id !== void 0) {
+      let data4 = data.keyword_id;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err18 = { instancePath: instancePath + "/keyword_id", schemaPath: "#/properties/keyword_id/type", keyword: "type", params: { type: schema421.properties.keyword_id.type } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.keyword !== void 0) {
+      let data5 = data.keyword;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err19 = { instancePath: instancePath + "/keyword", schemaPath: "#/properties/keyword/type", keyword: "type", params: { type: schema421.properties.keyword.type } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+    if (data.match_type !== void 0) {
+      let data6 = data.match_type;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err20 = { instancePath: instancePath + "/match_type", schemaPath: "#/properties/match_type/type", keyword: "type", params: { type: schema421.properties.match_type.type } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (!(data6 === "exact" || data6 === "broad" || data6 === null)) {
+        const err21 = { instancePath: instancePath + "/match_type", schemaPath: "#/properties/match_type/enum", keyword: "enum", params: { allowedValues: schema421.properties.match_type.enum } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data7 = data.status;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err22 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: schema421.properties.status.type } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (!(data7 === "enabled" || data7 === "paused" || data7 === "removed" || data7 === null)) {
+        const err23 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema421.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.delivery !== void 0) {
+      let data8 = data.delivery;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err24 = { instancePath: instancePath + "/delivery", schemaPath: "#/properties/delivery/type", keyword: "type", params: { type: schema421.properties.delivery.type } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+      if (!(data8 === "running" || data8 === "on_hold" || data8 === "not_running" || data8 === null)) {
+        const err25 = { instancePath: instancePath + "/delivery", schemaPath: "#/properties/delivery/enum", keyword: "enum", params: { allowedValues: schema421.properties.delivery.enum } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+    }
+    if (data.tracked !== void 0) {
+      let data9 = data.tracked;
+      if (data9 && typeof data9 == "object" && !Array.isArray(data9)) {
+        if (data9.users === void 0) {
+          const err26 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "users" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+        if (data9.trials === void 0) {
+          const err27 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "trials" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+        if (data9.paying_users === void 0) {
+          const err28 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "paying_users" } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+        if (data9.revenue === void 0) {
+          const err29 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        if (data9.arpu === void 0) {
+          const err30 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "arpu" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        if (data9.arppu === void 0) {
+          const err31 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "arppu" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        for (const key1 in data9) {
+          if (!(key1 === "users" || key1 === "trials" || key1 === "paying_users" || key1 === "revenue" || key1 === "arpu" || key1 === "arppu")) {
+            const err32 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err32];
+            } else {
+              vErrors.push(err32);
+            }
+            errors++;
+          }
+        }
+        if (data9.users !== void 0) {
+          let data10 = data9.users;
+          if (!(typeof data10 == "number" && (!(data10 % 1) && !isNaN(data10)) && isFinite(data10))) {
+            const err33 = { instancePath: instancePath + "/tracked/users", schemaPath: "answer:AppleAdsTracked/properties/users/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err33];
+            } else {
+              vErrors.push(err33);
+            }
+            errors++;
+          }
+          if (typeof data10 == "number" && isFinite(data10)) {
+            if (data10 > 9007199254740991 || isNaN(data10)) {
+              const err34 = { instancePath: instancePath + "/tracked/users", schemaPath: "answer:AppleAdsTracked/properties/users/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err34];
+              } else {
+                vErrors.push(err34);
+              }
+              errors++;
+            }
+            if (data10 < 0 || isNaN(data10)) {
+              const err35 = { instancePath: instancePath + "/tracked/users", schemaPath: "answer:AppleAdsTracked/properties/users/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err35];
+              } else {
+                vErrors.push(err35);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data9.trials !== void 0) {
+          let data11 = data9.trials;
+          if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
+            const err36 = { instancePath: instancePath + "/tracked/trials", schemaPath: "answer:AppleAdsTracked/properties/trials/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err36];
+            } else {
+              vErrors.push(err36);
+            }
+            errors++;
+          }
+          if (typeof data11 == "number" && isFinite(data11)) {
+            if (data11 > 9007199254740991 || isNaN(data11)) {
+              const err37 = { instancePath: instancePath + "/tracked/trials", schemaPath: "answer:AppleAdsTracked/properties/trials/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err37];
+              } else {
+                vErrors.push(err37);
+              }
+              errors++;
+            }
+            if (data11 < 0 || isNaN(data11)) {
+              const err38 = { instancePath: instancePath + "/tracked/trials", schemaPath: "answer:AppleAdsTracked/properties/trials/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err38];
+              } else {
+                vErrors.push(err38);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data9.paying_users !== void 0) {
+          let data12 = data9.paying_users;
+          if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
+            const err39 = { instancePath: instancePath + "/tracked/paying_users", schemaPath: "answer:AppleAdsTracked/properties/paying_users/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err39];
+            } else {
+              vErrors.push(err39);
+            }
+            errors++;
+          }
+          if (typeof data12 == "number" && isFinite(data12)) {
+            if (data12 > 9007199254740991 || isNaN(data12)) {
+              const err40 = { instancePath: instancePath + "/tracked/paying_users", schemaPath: "answer:AppleAdsTracked/properties/paying_users/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err40];
+              } else {
+                vErrors.push(err40);
+              }
+              errors++;
+            }
+            if (data12 < 0 || isNaN(data12)) {
+              const err41 = { instancePath: instancePath + "/tracked/paying_users", schemaPath: "answer:AppleAdsTracked/properties/paying_users/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err41];
+              } else {
+                vErrors.push(err41);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data9.revenue !== void 0) {
+          let data13 = data9.revenue;
+          if (!(typeof data13 == "number" && isFinite(data13))) {
+            const err42 = { instancePath: instancePath + "/tracked/revenue", schemaPath: "answer:AppleAdsTracked/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err42];
+            } else {
+              vErrors.push(err42);
+            }
+            errors++;
+          }
+        }
+        if (data9.arpu !== void 0) {
+          let data14 = data9.arpu;
+          if (!(typeof data14 == "number" && isFinite(data14)) && data14 !== null) {
+            const err43 = { instancePath: instancePath + "/tracked/arpu", schemaPath: "answer:AppleAdsTracked/properties/arpu/type", keyword: "type", params: { type: schema422.properties.arpu.type } };
+            if (vErrors === null) {
+              vErrors = [err43];
+            } else {
+              vErrors.push(err43);
+            }
+            errors++;
+          }
+        }
+        if (data9.arppu !== void 0) {
+          let data15 = data9.arppu;
+          if (!(typeof data15 == "number" && isFinite(data15)) && data15 !== null) {
+            const err44 = { instancePath: instancePath + "/tracked/arppu", schemaPath: "answer:AppleAdsTracked/properties/arppu/type", keyword: "type", params: { type: schema422.properties.arppu.type } };
+            if (vErrors === null) {
+              vErrors = [err44];
+            } else {
+              vErrors.push(err44);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err45 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err45];
+        } else {
+          vErrors.push(err45);
+        }
+        errors++;
+      }
+    }
+    if (data.apple !== void 0) {
+      let data16 = data.apple;
+      if (!(data16 && typeof data16 == "object" && !Array.isArray(data16)) && data16 !== null) {
+        const err46 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/type", keyword: "type", params: { type: schema423.type } };
+        if (vErrors === null) {
+          vErrors = [err46];
+        } else {
+          vErrors.push(err46);
+        }
+        errors++;
+      }
+      if (data16 && typeof data16 == "object" && !Array.isArray(data16)) {
+        if (data16.spend === void 0) {
+          const err47 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err47];
+          } else {
+            vErrors.push(err47);
+          }
+          errors++;
+        }
+        if (data16.impressions === void 0) {
+          const err48 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/required", keyword: "required", params: { missingProperty: "impressions" } };
+          if (vErrors === null) {
+            vErrors = [err48];
+          } else {
+            vErrors.push(err48);
+          }
+          errors++;
+        }
+        if (data16.taps === void 0) {
+          const err49 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/required", keyword: "required", params: { missingProperty: "taps" } };
+          if (vErrors === null) {
+            vErrors = [err49];
+          } else {
+            vErrors.push(err49);
+          }
+          errors++;
+        }
+        if (data16.installs === void 0) {
+          const err50 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/required", keyword: "required", params: { missingProperty: "installs" } };
+          if (vErrors === null) {
+            vErrors = [err50];
+          } else {
+            vErrors.push(err50);
+          }
+          errors++;
+        }
+        if (data16.avg_cpa === void 0) {
+          const err51 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/required", keyword: "required", params: { missingProperty: "avg_cpa" } };
+          if (vErrors === null) {
+            vErrors = [err51];
+          } else {
+            vErrors.push(err51);
+          }
+          errors++;
+        }
+        for (const key2 in data16) {
+          if (!(key2 === "spend" || key2 === "impressions" || key2 === "taps" || key2 === "installs" || key2 === "avg_cpa")) {
+            const err52 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            if (vErrors === null) {
+              vErrors = [err52];
+            } else {
+              vErrors.push(err52);
+            }
+            errors++;
+          }
+        }
+        if (data16.spend !== void 0) {
+          let data17 = data16.spend;
+          if (!(typeof data17 == "number" && isFinite(data17)) && data17 !== null) {
+            const err53 = { instancePath: instancePath + "/apple/spend", schemaPath: "answer:AppleAdsSpend/properties/spend/type", keyword: "type", params: { type: schema423.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err53];
+            } else {
+              vErrors.push(err53);
+            }
+            errors++;
+          }
+        }
+        if (data16.impressions !== void 0) {
+          let data18 = data16.impressions;
+          if (!(typeof data18 == "number" && (!(data18 % 1) && !isNaN(data18)) && isFinite(data18))) {
+            const err54 = { instancePath: instancePath + "/apple/impressions", schemaPath: "answer:AppleAdsSpend/properties/impressions/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err54];
+            } else {
+              vErrors.push(err54);
+            }
+            errors++;
+          }
+          if (typeof data18 == "number" && isFinite(data18)) {
+            if (data18 > 9007199254740991 || isNaN(data18)) {
+              const err55 = { instancePath: instancePath + "/apple/impressions", schemaPath: "answer:AppleAdsSpend/properties/impressions/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err55];
+              } else {
+                vErrors.push(err55);
+              }
+              errors++;
+            }
+            if (data18 < 0 || isNaN(data18)) {
+              const err56 = { instancePath: instancePath + "/apple/impressions", schemaPath: "answer:AppleAdsSpend/properties/impressions/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err56];
+              } else {
+                vErrors.push(err56);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data16.taps !== void 0) {
+          let data19 = data16.taps;
+          if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19))) {
+            const err57 = { instancePath: instancePath + "/apple/taps", schemaPath: "answer:AppleAdsSpend/properties/taps/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err57];
+            } else {
+              vErrors.push(err57);
+            }
+            errors++;
+          }
+          if (typeof data19 == "number" && isFinite(data19)) {
+            if (data19 > 9007199254740991 || isNaN(data19)) {
+              const err58 = { instancePath: instancePath + "/apple/taps", schemaPath: "answer:AppleAdsSpend/properties/taps/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err58];
+              } else {
+                vErrors.push(err58);
+              }
+              errors++;
+            }
+            if (data19 < 0 || isNaN(data19)) {
+              const err59 = { instancePath: instancePath + "/apple/taps", schemaPath: "answer:AppleAdsSpend/properties/taps/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err59];
+              } else {
+                vErrors.push(err59);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data16.installs !== void 0) {
+          let data20 = data16.installs;
+          if (!(typeof data20 == "number" && (!(data20 % 1) && !isNaN(data20)) && isFinite(data20))) {
+            const err60 = { instancePath: instancePath + "/apple/installs", schemaPath: "answer:AppleAdsSpend/properties/installs/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err60];
+            } else {
+              vErrors.push(err60);
+            }
+            errors++;
+          }
+          if (typeof data20 == "number" && isFinite(data20)) {
+            if (data20 > 9007199254740991 || isNaN(data20)) {
+              const err61 = { instancePath: instancePath + "/apple/installs", schemaPath: "answer:AppleAdsSpend/properties/installs/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err61];
+              } else {
+                vErrors.push(err61);
+              }
+              errors++;
+            }
+            if (data20 < 0 || isNaN(data20)) {
+              const err62 = { instancePath: instancePath + "/apple/installs", schemaPath: "answer:AppleAdsSpend/properties/installs/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err62];
+              } else {
+                vErrors.push(err62);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data16.avg_cpa !== void 0) {
+          let data21 = data16.avg_cpa;
+          if (!(typeof data21 == "number" && isFinite(data21)) && data21 !== null) {
+            const err63 = { instancePath: instancePath + "/apple/avg_cpa", schemaPath: "answer:AppleAdsSpend/properties/avg_cpa/type", keyword: "type", params: { type: schema423.properties.avg_cpa.type } };
+            if (vErrors === null) {
+              vErrors = [err63];
+            } else {
+              vErrors.push(err63);
+            }
+            errors++;
+          }
+        }
+      }
+    }
+    if (data.roas !== void 0) {
+      let data22 = data.roas;
+      if (!(typeof data22 == "number" && isFinite(data22)) && data22 !== null) {
+        const err64 = { instancePath: instancePath + "/roas", schemaPath: "#/properties/roas/type", keyword: "type", params: { type: schema421.properties.roas.type } };
+        if (vErrors === null) {
+          vErrors = [err64];
+        } else {
+          vErrors.push(err64);
+        }
+        errors++;
+      }
+    }
+    if (data.windows !== void 0) {
+      if (!validate248(data.windows, { instancePath: instancePath + "/windows", parentData: data, parentDataProperty: "windows", rootData })) {
+        vErrors = vErrors === null ? validate248.errors : vErrors.concat(validate248.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err65 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err65];
+    } else {
+      vErrors.push(err65);
+    }
+    errors++;
+  }
+  validate247.errors = vErrors;
+  return errors === 0;
+}
+var schema435 = { "type": "object", "required": ["tracked", "apple", "roas", "windows"], "additionalProperties": false, "properties": { "tracked": { "$ref": "answer:AppleAdsTracked" }, "apple": { "$ref": "answer:AppleAdsSpend" }, "roas": { "type": ["number", "null"] }, "windows": { "$ref": "answer:AppleAdsWindows" } }, "$id": "answer:AppleAdsFigures" };
+function validate251(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.tracked === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "tracked" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.apple === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "apple" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.roas === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "roas" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.windows === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "windows" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "tracked" || key0 === "apple" || key0 === "roas" || key0 === "windows")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.tracked !== void 0) {
+      let data0 = data.tracked;
+      if (data0 && typeof data0 == "object" && !Array.isArray(data0)) {
+        if (data0.users === void 0) {
+          const err5 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "users" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (data0.trials === void 0) {
+          const err6 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "trials" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (data0.paying_users === void 0) {
+          const err7 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "paying_users" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (data0.revenue === void 0) {
+          const err8 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (data0.arpu === void 0) {
+          const err9 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "arpu" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (data0.arppu === void 0) {
+          const err10 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/required", keyword: "required", params: { missingProperty: "arppu" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        for (const key1 in data0) {
+          if (!(key1 === "users" || key1 === "trials" || key1 === "paying_users" || key1 === "revenue" || key1 === "arpu" || key1 === "arppu")) {
+            const err11 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err11];
+            } else {
+              vErrors.push(err11);
+            }
+            errors++;
+          }
+        }
+        if (data0.users !== void 0) {
+          let data1 = data0.users;
+          if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1))) {
+            const err12 = { instancePath: instancePath + "/tracked/users", schemaPath: "answer:AppleAdsTracked/properties/users/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err12];
+            } else {
+              vErrors.push(err12);
+            }
+            errors++;
+          }
+          if (typeof data1 == "number" && isFinite(data1)) {
+            if (data1 > 9007199254740991 || isNaN(data1)) {
+              const err13 = { instancePath: instancePath + "/tracked/users", schemaPath: "answer:AppleAdsTracked/properties/users/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err13];
+              } else {
+                vErrors.push(err13);
+              }
+              errors++;
+            }
+            if (data1 < 0 || isNaN(data1)) {
+              const err14 = { instancePath: instancePath + "/tracked/users", schemaPath: "answer:AppleAdsTracked/properties/users/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err14];
+              } else {
+                vErrors.push(err14);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data0.trials !== void 0) {
+          let data2 = data0.trials;
+          if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+            const err15 = { instancePath: instancePath + "/tracked/trials", schemaPath: "answer:AppleAdsTracked/properties/trials/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err15];
+            } else {
+              vErrors.push(err15);
+            }
+            errors++;
+          }
+          if (typeof data2 == "number" && isFinite(data2)) {
+            if (data2 > 9007199254740991 || isNaN(data2)) {
+              const err16 = { instancePath: instancePath + "/tracked/trials", schemaPath: "answer:AppleAdsTracked/properties/trials/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+            if (data2 < 0 || isNaN(data2)) {
+              const err17 = { instancePath: instancePath + "/tracked/trials", schemaPath: "answer:AppleAdsTracked/properties/trials/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err17];
+              } else {
+                vErrors.push(err17);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data0.paying_users !== void 0) {
+          let data3 = data0.paying_users;
+          if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+            const err18 = { instancePath: instancePath + "/tracked/paying_users", schemaPath: "answer:AppleAdsTracked/properties/paying_users/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err18];
+            } else {
+              vErrors.push(err18);
+            }
+            errors++;
+          }
+          if (typeof data3 == "number" && isFinite(data3)) {
+            if (data3 > 9007199254740991 || isNaN(data3)) {
+              const err19 = { instancePath: instancePath + "/tracked/paying_users", schemaPath: "answer:AppleAdsTracked/properties/paying_users/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err19];
+              } else {
+                vErrors.push(err19);
+              }
+              errors++;
+            }
+            if (data3 < 0 || isNaN(data3)) {
+              const err20 = { instancePath: instancePath + "/tracked/paying_users", schemaPath: "answer:AppleAdsTracked/properties/paying_users/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err20];
+              } else {
+                vErrors.push(err20);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data0.revenue !== void 0) {
+          let data4 = data0.revenue;
+          if (!(typeof data4 == "number" && isFinite(data4))) {
+            const err21 = { instancePath: instancePath + "/tracked/revenue", schemaPath: "answer:AppleAdsTracked/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+        if (data0.arpu !== void 0) {
+          let data5 = data0.arpu;
+          if (!(typeof data5 == "number" && isFinite(data5)) && data5 !== null) {
+            const err22 = { instancePath: instancePath + "/tracked/arpu", schemaPath: "answer:AppleAdsTracked/properties/arpu/type", keyword: "type", params: { type: schema422.properties.arpu.type } };
+            if (vErrors === null) {
+              vErrors = [err22];
+            } else {
+              vErrors.push(err22);
+            }
+            errors++;
+          }
+        }
+        if (data0.arppu !== void 0) {
+          let data6 = data0.arppu;
+          if (!(typeof data6 == "number" && isFinite(data6)) && data6 !== null) {
+            const err23 = { instancePath: instancePath + "/tracked/arppu", schemaPath: "answer:AppleAdsTracked/properties/arppu/type", keyword: "type", params: { type: schema422.properties.arppu.type } };
+            if (vErrors === null) {
+              vErrors = [err23];
+            } else {
+              vErrors.push(err23);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err24 = { instancePath: instancePath + "/tracked", schemaPath: "answer:AppleAdsTracked/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+    }
+    if (data.apple !== void 0) {
+      let data7 = data.apple;
+      if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
+        const err25 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/type", keyword: "type", params: { type: schema423.type } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+      if (data7 && typeof data7 == "object" && !Array.isArray(data7)) {
+        if (data7.spend === void 0) {
+          const err26 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/required", keyword: "required", params: { missingProperty: "spend" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+        if (data7.impressions === void 0) {
+          const err27 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/required", keyword: "required", params: { missingProperty: "impressions" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+        if (data7.taps === void 0) {
+          const err28 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/required", keyword: "required", params: { missingProperty: "taps" } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+        if (data7.installs === void 0) {
+          const err29 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/required", keyword: "required", params: { missingProperty: "installs" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        if (data7.avg_cpa === void 0) {
+          const err30 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/required", keyword: "required", params: { missingProperty: "avg_cpa" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        for (const key2 in data7) {
+          if (!(key2 === "spend" || key2 === "impressions" || key2 === "taps" || key2 === "installs" || key2 === "avg_cpa")) {
+            const err31 = { instancePath: instancePath + "/apple", schemaPath: "answer:AppleAdsSpend/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            if (vErrors === null) {
+              vErrors = [err31];
+            } else {
+              vErrors.push(err31);
+            }
+            errors++;
+          }
+        }
+        if (data7.spend !== void 0) {
+          let data8 = data7.spend;
+          if (!(typeof data8 == "number" && isFinite(data8)) && data8 !== null) {
+            const err32 = { instancePath: instancePath + "/apple/spend", schemaPath: "answer:AppleAdsSpend/properties/spend/type", keyword: "type", params: { type: schema423.properties.spend.type } };
+            if (vErrors === null) {
+              vErrors = [err32];
+            } else {
+              vErrors.push(err32);
+            }
+            errors++;
+          }
+        }
+        if (data7.impressions !== void 0) {
+          let data9 = data7.impressions;
+          if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)) && isFinite(data9))) {
+            const err33 = { instancePath: instancePath + "/apple/impressions", schemaPath: "answer:AppleAdsSpend/properties/impressions/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err33];
+            } else {
+              vErrors.push(err33);
+            }
+            errors++;
+          }
+          if (typeof data9 == "number" && isFinite(data9)) {
+            if (data9 > 9007199254740991 || isNaN(data9)) {
+              const err34 = { instancePath: instancePath + "/apple/impressions", schemaPath: "answer:AppleAdsSpend/properties/impressions/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err34];
+              } else {
+                vErrors.push(err34);
+              }
+              errors++;
+            }
+            if (data9 < 0 || isNaN(data9)) {
+              const err35 = { instancePath: instancePath + "/apple/impressions", schemaPath: "answer:AppleAdsSpend/properties/impressions/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err35];
+              } else {
+                vErrors.push(err35);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data7.taps !== void 0) {
+          let data10 = data7.taps;
+          if (!(typeof data10 == "number" && (!(data10 % 1) && !isNaN(data10)) && isFinite(data10))) {
+            const err36 = { instancePath: instancePath + "/apple/taps", schemaPath: "answer:AppleAdsSpend/properties/taps/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err36];
+            } else {
+              vErrors.push(err36);
+            }
+            errors++;
+          }
+          if (typeof data10 == "number" && isFinite(data10)) {
+            if (data10 > 9007199254740991 || isNaN(data10)) {
+              const err37 = { instancePath: instancePath + "/apple/taps", schemaPath: "answer:AppleAdsSpend/properties/taps/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err37];
+              } else {
+                vErrors.push(err37);
+              }
+              errors++;
+            }
+            if (data10 < 0 || isNaN(data10)) {
+              const err38 = { instancePath: instancePath + "/apple/taps", schemaPath: "answer:AppleAdsSpend/properties/taps/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err38];
+              } else {
+                vErrors.push(err38);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data7.installs !== void 0) {
+          let data11 = data7.installs;
+          if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
+            const err39 = { instancePath: instancePath + "/apple/installs", schemaPath: "answer:AppleAdsSpend/properties/installs/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err39];
+            } else {
+              vErrors.push(err39);
+            }
+            errors++;
+          }
+          if (typeof data11 == "number" && isFinite(data11)) {
+            if (data11 > 9007199254740991 || isNaN(data11)) {
+              const err40 = { instancePath: instancePath + "/apple/installs", schemaPath: "answer:AppleAdsSpend/properties/installs/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err40];
+              } else {
+                vErrors.push(err40);
+              }
+              errors++;
+            }
+            if (data11 < 0 || isNaN(data11)) {
+              const err41 = { instancePath: instancePath + "/apple/installs", schemaPath: "answer:AppleAdsSpend/properties/installs/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err41];
+              } else {
+                vErrors.push(err41);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data7.avg_cpa !== void 0) {
+          let data12 = data7.avg_cpa;
+          if (!(typeof data12 == "number" && isFinite(data12)) && data12 !== null) {
+            const err42 = { instancePath: instancePath + "/apple/avg_cpa", schemaPath: "answer:AppleAdsSpend/properties/avg_cpa/type", keyword: "type", params: { type: schema423.properties.avg_cpa.type } };
+            if (vErrors === null) {
+              vErrors = [err42];
+            } else {
+              vErrors.push(err42);
+            }
+            errors++;
+          }
+        }
+      }
+    }
+    if (data.roas !== void 0) {
+      let data13 = data.roas;
+      if (!(typeof data13 == "number" && isFinite(data13)) && data13 !== null) {
+        const err43 = { instancePath: instancePath + "/roas", schemaPath: "#/properties/roas/type", keyword: "type", params: { type: schema435.properties.roas.type } };
+        if (vErrors === null) {
+          vErrors = [err43];
+        } else {
+          vErrors.push(err43);
+        }
+        errors++;
+      }
+    }
+    if (data.windows !== void 0) {
+      if (!validate248(data.windows, { instancePath: instancePath + "/windows", parentData: data, parentDataProperty: "windows", rootData })) {
+        vErrors = vErrors === null ? validate248.errors : vErrors.concat(validate248.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err44 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err44];
+    } else {
+      vErrors.push(err44);
+    }
+    errors++;
+  }
+  validate251.errors = vErrors;
+  return errors === 0;
+}
+var schema440 = { "type": "object", "required": ["semantics", "partial_scope", "data_through", "rate_unavailable_for"], "additionalProperties": false, "properties": { "semantics": { "$ref": "answer:AppleAdsSemantics" }, "partial_scope": { "type": ["string", "null"] }, "data_through": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "rate_unavailable_for": { "type": ["string", "null"] } }, "$id": "answer:AppleAdsMeta" };
+var schema441 = { "type": "object", "required": ["revenue", "roas", "avg_cpa", "cac"], "additionalProperties": false, "properties": { "revenue": { "type": "string", "enum": ["cumulative_to_date"] }, "roas": { "type": "string", "enum": ["ratio"] }, "avg_cpa": { "type": "string", "enum": ["spend_per_install"] }, "cac": { "type": "string", "enum": ["closed_spend_per_payer"] } }, "$id": "answer:AppleAdsSemantics" };
+function validate255(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.semantics === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "semantics" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.partial_scope === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "partial_scope" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data_through === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data_through" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.rate_unavailable_for === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "rate_unavailable_for" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "semantics" || key0 === "partial_scope" || key0 === "data_through" || key0 === "rate_unavailable_for")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.semantics !== void 0) {
+      let data0 = data.semantics;
+      if (data0 && typeof data0 == "object" && !Array.isArray(data0)) {
+        if (data0.revenue === void 0) {
+          const err5 = { instancePath: instancePath + "/semantics", schemaPath: "answer:AppleAdsSemantics/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (data0.roas === void 0) {
+          const err6 = { instancePath: instancePath + "/semantics", schemaPath: "answer:AppleAdsSemantics/required", keyword: "required", params: { missingProperty: "roas" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (data0.avg_cpa === void 0) {
+          const err7 = { instancePath: instancePath + "/semantics", schemaPath: "answer:AppleAdsSemantics/required", keyword: "required", params: { missingProperty: "avg_cpa" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (data0.cac === void 0) {
+          const err8 = { instancePath: instancePath + "/semantics", schemaPath: "answer:AppleAdsSemantics/required", keyword: "required", params: { missingProperty: "cac" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        for (const key1 in data0) {
+          if (!(key1 === "revenue" || key1 === "roas" || key1 === "avg_cpa" || key1 === "cac")) {
+            const err9 = { instancePath: instancePath + "/semantics", schemaPath: "answer:AppleAdsSemantics/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err9];
+            } else {
+              vErrors.push(err9);
+            }
+            errors++;
+          }
+        }
+        if (data0.revenue !== void 0) {
+          let data1 = data0.revenue;
+          if (typeof data1 !== "string") {
+            const err10 = { instancePath: instancePath + "/semantics/revenue", schemaPath: "answer:AppleAdsSemantics/properties/revenue/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err10];
+            } else {
+              vErrors.push(err10);
+            }
+            errors++;
+          }
+          if (!(data1 === "cumulative_to_date")) {
+            const err11 = { instancePath: instancePath + "/semantics/revenue", schemaPath: "answer:AppleAdsSemantics/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema441.properties.revenue.enum } };
+            if (vErrors === null) {
+              vErrors = [err11];
+            } else {
+              vErrors.push(err11);
+            }
+            errors++;
+          }
+        }
+        if (data0.roas !== void 0) {
+          let data2 = data0.roas;
+          if (typeof data2 !== "string") {
+            const err12 = { instancePath: instancePath + "/semantics/roas", schemaPath: "answer:AppleAdsSemantics/properties/roas/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err12];
+            } else {
+              vErrors.push(err12);
+            }
+            errors++;
+          }
+          if (!(data2 === "ratio")) {
+            const err13 = { instancePath: instancePath + "/semantics/roas", schemaPath: "answer:AppleAdsSemantics/properties/roas/enum", keyword: "enum", params: { allowedValues: schema441.properties.roas.enum } };
+            if (vErrors === null) {
+              vErrors = [err13];
+            } else {
+              vErrors.push(err13);
+            }
+            errors++;
+          }
+        }
+        if (data0.avg_cpa !== void 0) {
+          let data3 = data0.avg_cpa;
+          if (typeof data3 !== "string") {
+            const err14 = { instancePath: instancePath + "/semantics/avg_cpa", schemaPath: "answer:AppleAdsSemantics/properties/avg_cpa/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err14];
+            } else {
+              vErrors.push(err14);
+            }
+            errors++;
+          }
+          if (!(data3 === "spend_per_install")) {
+            const err15 = { instancePath: instancePath + "/semantics/avg_cpa", schemaPath: "answer:AppleAdsSemantics/properties/avg_cpa/enum", keyword: "enum", params: { allowedValues: schema441.properties.avg_cpa.enum } };
+            if (vErrors === null) {
+              vErrors = [err15];
+            } else {
+              vErrors.push(err15);
+            }
+            errors++;
+          }
+        }
+        if (data0.cac !== void 0) {
+          let data4 = data0.cac;
+          if (typeof data4 !== "string") {
+            const err16 = { instancePath: instancePath + "/semantics/cac", schemaPath: "answer:AppleAdsSemantics/properties/cac/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err16];
+            } else {
+              vErrors.push(err16);
+            }
+            errors++;
+          }
+          if (!(data4 === "closed_spend_per_payer")) {
+            const err17 = { instancePath: instancePath + "/semantics/cac", schemaPath: "answer:AppleAdsSemantics/properties/cac/enum", keyword: "enum", params: { allowedValues: schema441.properties.cac.enum } };
+            if (vErrors === null) {
+              vErrors = [err17];
+            } else {
+              vErrors.push(err17);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err18 = { instancePath: instancePath + "/semantics", schemaPath: "answer:AppleAdsSemantics/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.partial_scope !== void 0) {
+      let data5 = data.partial_scope;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err19 = { instancePath: instancePath + "/partial_scope", schemaPath: "#/properties/partial_scope/type", keyword: "type", params: { type: schema440.properties.partial_scope.type } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+    if (data.data_through !== void 0) {
+      let data6 = data.data_through;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err20 = { instancePath: instancePath + "/data_through", schemaPath: "#/properties/data_through/type", keyword: "type", params: { type: schema440.properties.data_through.type } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (typeof data6 === "string") {
+        if (!pattern102.test(data6)) {
+          const err21 = { instancePath: instancePath + "/data_through", schemaPath: "#/properties/data_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.rate_unavailable_for !== void 0) {
+      let data7 = data.rate_unavailable_for;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err22 = { instancePath: instancePath + "/rate_unavailable_for", schemaPath: "#/properties/rate_unavailable_for/type", keyword: "type", params: { type: schema440.properties.rate_unavailable_for.type } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err23 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err23];
+    } else {
+      vErrors.push(err23);
+    }
+    errors++;
+  }
+  validate255.errors = vErrors;
+  return errors === 0;
+}
+function validate246(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.level === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "level" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.from === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.to === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.currency === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "currency" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.revenue_type === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "revenue_type" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.rows === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "rows" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.total === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "total" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.unallocated === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "unallocated" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.pagination === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "pagination" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    if (data.partial_sources === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "partial_sources" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
+    if (data.meta === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "meta" } };
+      if (vErrors === null) {
+        vErrors = [err12];
+      } else {
+        vErrors.push(err12);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema420.properties, key0)) {
+        const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (!(data0 === "analytics_apple_ads_report")) {
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema420.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/analytics/apple-ads/report")) {
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema420.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.level !== void 0) {
+      let data2 = data.level;
+      if (typeof data2 !== "string") {
+        const err18 = { instancePath: instancePath + "/level", schemaPath: "#/properties/level/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+      if (!(data2 === "campaigns" || data2 === "groups" || data2 === "keywords")) {
+        const err19 = { instancePath: instancePath + "/level", schemaPath: "#/properties/level/enum", keyword: "enum", params: { allowedValues: schema420.properties.level.enum } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data3 = data.from;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err20 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err21 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (data3 < -9007199254740991 || isNaN(data3)) {
+          const err22 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.to !== void 0) {
+      let data4 = data.to;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+        const err23 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err24 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (data4 < -9007199254740991 || isNaN(data4)) {
+          const err25 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.currency !== void 0) {
+      if (typeof data.currency !== "string") {
+        const err26 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.revenue_type !== void 0) {
+      let data6 = data.revenue_type;
+      if (typeof data6 !== "string") {
+        const err27 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+      if (!(data6 === "gross" || data6 === "net")) {
+        const err28 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema420.properties.revenue_type.enum } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.rows !== void 0) {
+      let data7 = data.rows;
+      if (Array.isArray(data7)) {
+        const len0 = data7.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate247(data7[i0], { instancePath: instancePath + "/rows/" + i0, parentData: data7, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate247.errors : vErrors.concat(validate247.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err29 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+    }
+    if (data.total !== void 0) {
+      if (!validate251(data.total, { instancePath: instancePath + "/total", parentData: data, parentDataProperty: "total", rootData })) {
+        vErrors = vErrors === null ? validate251.errors : vErrors.concat(validate251.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.unallocated !== void 0) {
+      if (!validate251(data.unallocated, { instancePath: instancePath + "/unallocated", parentData: data, parentDataProperty: "unallocated", rootData })) {
+        vErrors = vErrors === null ? validate251.errors : vErrors.concat(validate251.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.pagination !== void 0) {
+      let data11 = data.pagination;
+      if (data11 && typeof data11 == "object" && !Array.isArray(data11)) {
+        if (data11.limit === void 0) {
+          const err30 = { instancePath: instancePath + "/pagination", schemaPath: "answer:AppleAdsPagination/required", keyword: "required", params: { missingProperty: "limit" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        if (data11.offset === void 0) {
+          const err31 = { instancePath: instancePath + "/pagination", schemaPath: "answer:AppleAdsPagination/required", keyword: "required", params: { missingProperty: "offset" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        if (data11.total_rows === void 0) {
+          const err32 = { instancePath: instancePath + "/pagination", schemaPath: "answer:AppleAdsPagination/required", keyword: "required", params: { missingProperty: "total_rows" } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+        if (data11.has_more === void 0) {
+          const err33 = { instancePath: instancePath + "/pagination", schemaPath: "answer:AppleAdsPagination/required", keyword: "required", params: { missingProperty: "has_more" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+        for (const key1 in data11) {
+          if (!(key1 === "limit" || key1 === "offset" || key1 === "total_rows" || key1 === "has_more")) {
+            const err34 = { instancePath: instancePath + "/pagination", schemaPath: "answer:AppleAdsPagination/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
+          }
+        }
+        if (data11.limit !== void 0) {
+          let data12 = data11.limit;
+          if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
+            const err35 = { instancePath: instancePath + "/pagination/limit", schemaPath: "answer:AppleAdsPagination/properties/limit/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+          if (typeof data12 == "number" && isFinite(data12)) {
+            if (data12 > 9007199254740991 || isNaN(data12)) {
+              const err36 = { instancePath: instancePath + "/pagination/limit", schemaPath: "answer:AppleAdsPagination/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err36];
+              } else {
+                vErrors.push(err36);
+              }
+              errors++;
+            }
+            if (data12 < 0 || isNaN(data12)) {
+              const err37 = { instancePath: instancePath + "/pagination/limit", schemaPath: "answer:AppleAdsPagination/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err37];
+              } else {
+                vErrors.push(err37);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data11.offset !== void 0) {
+          let data13 = data11.offset;
+          if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
+            const err38 = { instancePath: instancePath + "/pagination/offset", schemaPath: "answer:AppleAdsPagination/properties/offset/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err38];
+            } else {
+              vErrors.push(err38);
+            }
+            errors++;
+          }
+          if (typeof data13 == "number" && isFinite(data13)) {
+            if (data13 > 9007199254740991 || isNaN(data13)) {
+              const err39 = { instancePath: instancePath + "/pagination/offset", schemaPath: "answer:AppleAdsPagination/properties/offset/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err39];
+              } else {
+                vErrors.push(err39);
+              }
+              errors++;
+            }
+            if (data13 < 0 || isNaN(data13)) {
+              const err40 = { instancePath: instancePath + "/pagination/offset", schemaPath: "answer:AppleAdsPagination/properties/offset/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err40];
+              } else {
+                vErrors.push(err40);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data11.total_rows !== void 0) {
+          let data14 = data11.total_rows;
+          if (!(typeof data14 == "number" && (!(data14 % 1) && !isNaN(data14)) && isFinite(data14))) {
+            const err41 = { instancePath: instancePath + "/pagination/total_rows", schemaPath: "answer:AppleAdsPagination/properties/total_rows/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err41];
+            } else {
+              vErrors.push(err41);
+            }
+            errors++;
+          }
+          if (typeof data14 == "number" && isFinite(data14)) {
+            if (data14 > 9007199254740991 || isNaN(data14)) {
+              const err42 = { instancePath: instancePath + "/pagination/total_rows", schemaPath: "answer:AppleAdsPagination/properties/total_rows/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err42];
+              } else {
+                vErrors.push(err42);
+              }
+              errors++;
+            }
+            if (data14 < 0 || isNaN(data14)) {
+              const err43 = { instancePath: instancePath + "/pagination/total_rows", schemaPath: "answer:AppleAdsPagination/properties/total_rows/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err43];
+              } else {
+                vErrors.push(err43);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data11.has_more !== void 0) {
+          if (typeof data11.has_more !== "boolean") {
+            const err44 = { instancePath: instancePath + "/pagination/has_more", schemaPath: "answer:AppleAdsPagination/properties/has_more/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err44];
+            } else {
+              vErrors.push(err44);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err45 = { instancePath: instancePath + "/pagination", schemaPath: "answer:AppleAdsPagination/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err45];
+        } else {
+          vErrors.push(err45);
+        }
+        errors++;
+      }
+    }
+    if (data.partial_sources !== void 0) {
+      let data16 = data.partial_sources;
+      if (Array.isArray(data16)) {
+        const len1 = data16.length;
+        for (let i1 = 0; i1 < len1; i1++) {
+          let data17 = data16[i1];
+          if (data17 && typeof data17 == "object" && !Array.isArray(data17)) {
+            if (data17.source === void 0) {
+              const err46 = { instancePath: instancePath + "/partial_sources/" + i1, schemaPath: "answer:AppleAdsPartialSource/required", keyword: "required", params: { missingProperty: "source" } };
+              if (vErrors === null) {
+                vErrors = [err46];
+              } else {
+                vErrors.push(err46);
+              }
+              errors++;
+            }
+            if (data17.reason === void 0) {
+              const err47 = { instancePath: instancePath + "/partial_sources/" + i1, schemaPath: "answer:AppleAdsPartialSource/required", keyword: "required", params: { missingProperty: "reason" } };
+              if (vErrors === null) {
+                vErrors = [err47];
+              } else {
+                vErrors.push(err47);
+              }
+              errors++;
+            }
+            if (data17.from === void 0) {
+              const err48 = { instancePath: instancePath + "/partial_sources/" + i1, schemaPath: "answer:AppleAdsPartialSource/required", keyword: "required", params: { missingProperty: "from" } };
+              if (vErrors === null) {
+                vErrors = [err48];
+              } else {
+                vErrors.push(err48);
+              }
+              errors++;
+            }
+            if (data17.through === void 0) {
+              const err49 = { instancePath: instancePath + "/partial_sources/" + i1, schemaPath: "answer:AppleAdsPartialSource/required", keyword: "required", params: { missingProperty: "through" } };
+              if (vErrors === null) {
+                vErrors = [err49];
+              } else {
+                vErrors.push(err49);
+              }
+              errors++;
+            }
+            for (const key2 in data17) {
+              if (!(key2 === "source" || key2 === "reason" || key2 === "from" || key2 === "through")) {
+                const err50 = { instancePath: instancePath + "/partial_sources/" + i1, schemaPath: "answer:AppleAdsPartialSource/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+                if (vErrors === null) {
+                  vErrors = [err50];
+                } else {
+                  vErrors.push(err50);
+                }
+                errors++;
+              }
+            }
+            if (data17.source !== void 0) {
+              let data18 = data17.source;
+              if (typeof data18 !== "string") {
+                const err51 = { instancePath: instancePath + "/partial_sources/" + i1 + "/source", schemaPath: "answer:AppleAdsPartialSource/properties/source/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err51];
+                } else {
+                  vErrors.push(err51);
+                }
+                errors++;
+              }
+              if (!(data18 === "apple" || data18 === "tracked")) {
+                const err52 = { instancePath: instancePath + "/partial_sources/" + i1 + "/source", schemaPath: "answer:AppleAdsPartialSource/properties/source/enum", keyword: "enum", params: { allowedValues: schema439.properties.source.enum } };
+                if (vErrors === null) {
+                  vErrors = [err52];
+                } else {
+                  vErrors.push(err52);
+                }
+                errors++;
+              }
+            }
+            if (data17.reason !== void 0) {
+              let data19 = data17.reason;
+              if (typeof data19 !== "string") {
+                const err53 = { instancePath: instancePath + "/partial_sources/" + i1 + "/reason", schemaPath: "answer:AppleAdsPartialSource/properties/reason/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err53];
+                } else {
+                  vErrors.push(err53);
+                }
+                errors++;
+              }
+              if (!(data19 === "not_read" || data19 === "settling" || data19 === "currency_without_rate" || data19 === "day_not_over")) {
+                const err54 = { instancePath: instancePath + "/partial_sources/" + i1 + "/reason", schemaPath: "answer:AppleAdsPartialSource/properties/reason/enum", keyword: "enum", params: { allowedValues: schema439.properties.reason.enum } };
+                if (vErrors === null) {
+                  vErrors = [err54];
+                } else {
+                  vErrors.push(err54);
+                }
+                errors++;
+              }
+            }
+            if (data17.from !== void 0) {
+              let data20 = data17.from;
+              if (typeof data20 === "string") {
+                if (!pattern102.test(data20)) {
+                  const err55 = { instancePath: instancePath + "/partial_sources/" + i1 + "/from", schemaPath: "answer:AppleAdsPartialSource/properties/from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+                  if (vErrors === null) {
+                    vErrors = [err55];
+                  } else {
+                    vErrors.push(err55);
+                  }
+                  errors++;
+                }
+              } else {
+                const err56 = { instancePath: instancePath + "/partial_sources/" + i1 + "/from", schemaPath: "answer:AppleAdsPartialSource/properties/from/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err56];
+                } else {
+                  vErrors.push(err56);
+                }
+                errors++;
+              }
+            }
+            if (data17.through !== void 0) {
+              let data21 = data17.through;
+              if (typeof data21 === "string") {
+                if (!pattern102.test(data21)) {
+                  const err57 = { instancePath: instancePath + "/partial_sources/" + i1 + "/through", schemaPath: "answer:AppleAdsPartialSource/properties/through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+                  if (vErrors === null) {
+                    vErrors = [err57];
+                  } else {
+                    vErrors.push(err57);
+                  }
+                  errors++;
+                }
+              } else {
+                const err58 = { instancePath: instancePath + "/partial_sources/" + i1 + "/through", schemaPath: "answer:AppleAdsPartialSource/properties/through/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err58];
+                } else {
+                  vErrors.push(err58);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err59 = { instancePath: instancePath + "/partial_sources/" + i1, schemaPath: "answer:AppleAdsPartialSource/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err59];
+            } else {
+              vErrors.push(err59);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err60 = { instancePath: instancePath + "/partial_sources", schemaPath: "#/properties/partial_sources/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err60];
+        } else {
+          vErrors.push(err60);
+        }
+        errors++;
+      }
+    }
+    if (data.meta !== void 0) {
+      if (!validate255(data.meta, { instancePath: instancePath + "/meta", parentData: data, parentDataProperty: "meta", rootData })) {
+        vErrors = vErrors === null ? validate255.errors : vErrors.concat(validate255.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.unconverted !== void 0) {
+      if (!validate151(data.unconverted, { instancePath: instancePath + "/unconverted", parentData: data, parentDataProperty: "unconverted", rootData })) {
+        vErrors = vErrors === null ? validate151.errors : vErrors.concat(validate151.errors);
+        errors = vErrors.length;
+      }
+    }
+    if (data.behind !== void 0) {
+      let data24 = data.behind;
+      if (!(typeof data24 == "number" && (!(data24 % 1) && !isNaN(data24)) && isFinite(data24))) {
+        const err61 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err61];
+        } else {
+          vErrors.push(err61);
+        }
+        errors++;
+      }
+      if (typeof data24 == "number" && isFinite(data24)) {
+        if (data24 > 1e4 || isNaN(data24)) {
+          const err62 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
+          if (vErrors === null) {
+            vErrors = [err62];
+          } else {
+            vErrors.push(err62);
+          }
+          errors++;
+        }
+        if (data24 < 1 || isNaN(data24)) {
+          const err63 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err63];
+          } else {
+            vErrors.push(err63);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err64 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err64];
+    } else {
+      vErrors.push(err64);
+    }
+    errors++;
+  }
+  validate246.errors = vErrors;
+  return errors === 0;
+}
+var v4GetAppleAdsReportQuery = validate258;
+var schema443 = { "type": "object", "additionalProperties": false, "required": ["from", "to"], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "level": { "type": "string", "enum": ["campaigns", "groups", "keywords"], "default": "campaigns" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "windows": { "type": "string", "pattern": "^(d0|d3|d7|d14|d30|d60|d90|d180|d365|lifetime)(,(d0|d3|d7|d14|d30|d60|d90|d180|d365|lifetime)){0,9}$", "x-hint": "a list of d0, d3, d7, d14, d30, d60, d90, d180, d365 and lifetime, such as d7,lifetime", "default": "d0,d7,d30,lifetime", "format": "text" }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["enabled", "paused", "removed"] } } }, "filter[delivery][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["running", "on_hold", "not_running"] } } }, "limit": { "type": "integer", "minimum": 1, "maximum": 500, "default": 100 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 } }, "$id": "input:v4GetAppleAdsReportQuery" };
+var pattern173 = new RegExp("^(d0|d3|d7|d14|d30|d60|d90|d180|d365|lifetime)(,(d0|d3|d7|d14|d30|d60|d90|d180|d365|lifetime)){0,9}$", "u");
+function validate258(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.level === void 0) {
+      data.level = "campaigns";
+    }
+    if (data.revenue_type === void 0) {
+      data.revenue_type = "gross";
+    }
+    if (data.currency === void 0) {
+      data.currency = "USD";
+    }
+    if (data.windows === void 0) {
+      data.windows = "d0,d7,d30,lifetime";
+    }
+    if (data.limit === void 0) {
+      data.limit = 100;
+    }
+    if (data.offset === void 0) {
+      data.offset = 0;
+    }
+    if (data.from === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.to === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema443.properties, key0)) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data0 = data.from;
+      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+        const err3 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+      if (typeof data0 == "number" && isFinite(data0)) {
+        if (data0 > 253402300799 || isNaN(data0)) {
+          const err4 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/maximum", keyword: "maximum", params: { comparison: "<=", limit: 253402300799 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (data0 < 0 || isNaN(data0)) {
+          const err5 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.to !== void 0) {
+      let data1 = data.to;
+      if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1))) {
+        const err6 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (typeof data1 == "number" && isFinite(data1)) {
+        if (data1 > 253402300799 || isNaN(data1)) {
+          const err7 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/maximum", keyword: "maximum", params: { comparison: "<=", limit: 253402300799 } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (data1 < 0 || isNaN(data1)) {
+          const err8 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      }
+    }
+    let data2 = data.level;
+    if (typeof data2 !== "string") {
+      const err9 = { instancePath: instancePath + "/level", schemaPath: "#/properties/level/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (!(data2 === "campaigns" || data2 === "groups" || data2 === "keywords")) {
+      const err10 = { instancePath: instancePath + "/level", schemaPath: "#/properties/level/enum", keyword: "enum", params: { allowedValues: schema443.properties.level.enum } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    if (data.environment !== void 0) {
+      let data3 = data.environment;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err11 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (!(data3 === 0 || data3 === 1)) {
+        const err12 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema443.properties.environment.enum } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err13 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (data3 < -9007199254740991 || isNaN(data3)) {
+          const err14 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      }
+    }
+    let data4 = data.revenue_type;
+    if (typeof data4 !== "string") {
+      const err15 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err15];
+      } else {
+        vErrors.push(err15);
+      }
+      errors++;
+    }
+    if (!(data4 === "gross" || data4 === "net")) {
+      const err16 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema443.properties.revenue_type.enum } };
+      if (vErrors === null) {
+        vErrors = [err16];
+      } else {
+        vErrors.push(err16);
+      }
+      errors++;
+    }
+    let data5 = data.currency;
+    if (typeof data5 === "string") {
+      if (!formats4(data5)) {
+        const err17 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+      if (!pattern33.test(data5)) {
+        const err18 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    } else {
+      const err19 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err19];
+      } else {
+        vErrors.push(err19);
+      }
+      errors++;
+    }
+    let data6 = data.windows;
+    if (typeof data6 === "string") {
+      if (!formats4(data6)) {
+        const err20 = { instancePath: instancePath + "/windows", schemaPath: "#/properties/windows/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (!pattern173.test(data6)) {
+        const err21 = { instancePath: instancePath + "/windows", schemaPath: "#/properties/windows/pattern", keyword: "pattern", params: { hint: "a list of d0, d3, d7, d14, d30, d60, d90, d180, d365 and lifetime, such as d7,lifetime" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    } else {
+      const err22 = { instancePath: instancePath + "/windows", schemaPath: "#/properties/windows/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err22];
+      } else {
+        vErrors.push(err22);
+      }
+      errors++;
+    }
+    if (data["filter[country][]"] !== void 0) {
+      let data7 = data["filter[country][]"];
+      const _errs18 = errors;
+      let valid1 = true;
+      const _errs19 = errors;
+      if (Array.isArray(data7)) {
+        if (data7.length > 50) {
+          const err23 = {};
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs19 === errors;
+      errors = _errs18;
+      if (vErrors !== null) {
+        if (_errs18) {
+          vErrors.length = _errs18;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs20 = errors;
+        if (Array.isArray(data7)) {
+          const len0 = data7.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data8 = data7[i0];
+            if (typeof data8 === "string") {
+              if (func2(data8) > 256) {
+                const err24 = { instancePath: instancePath + "/filter[country][]/" + i0, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/maxLength", keyword: "maxLength", params: { limit: 256 } };
+                if (vErrors === null) {
+                  vErrors = [err24];
+                } else {
+                  vErrors.push(err24);
+                }
+                errors++;
+              }
+              if (func2(data8) < 1) {
+                const err25 = { instancePath: instancePath + "/filter[country][]/" + i0, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/minLength", keyword: "minLength", params: { limit: 1 } };
+                if (vErrors === null) {
+                  vErrors = [err25];
+                } else {
+                  vErrors.push(err25);
+                }
+                errors++;
+              }
+              if (!formats4(data8)) {
+                const err26 = { instancePath: instancePath + "/filter[country][]/" + i0, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err26];
+                } else {
+                  vErrors.push(err26);
+                }
+                errors++;
+              }
+            } else {
+              const err27 = { instancePath: instancePath + "/filter[country][]/" + i0, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err27];
+              } else {
+                vErrors.push(err27);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs20 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err28 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+      if (Array.isArray(data7)) {
+        if (data7.length > 50) {
+          const err29 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+      } else {
+        const err30 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[campaign_id][]"] !== void 0) {
+      let data9 = data["filter[campaign_id][]"];
+      const _errs25 = errors;
+      let valid4 = true;
+      const _errs26 = errors;
+      if (Array.isArray(data9)) {
+        if (data9.length > 50) {
+          const err31 = {};
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+      }
+      var _valid1 = _errs26 === errors;
+      errors = _errs25;
+      if (vErrors !== null) {
+        if (_errs25) {
+          vErrors.length = _errs25;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid1) {
+        const _errs27 = errors;
+        if (Array.isArray(data9)) {
+          const len1 = data9.length;
+          for (let i1 = 0; i1 < len1; i1++) {
+            let data10 = data9[i1];
+            if (typeof data10 === "string") {
+              if (func2(data10) > 256) {
+                const err32 = { instancePath: instancePath + "/filter[campaign_id][]/" + i1, schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/then/items/maxLength", keyword: "maxLength", params: { limit: 256 } };
+                if (vErrors === null) {
+                  vErrors = [err32];
+                } else {
+                  vErrors.push(err32);
+                }
+                errors++;
+              }
+              if (func2(data10) < 1) {
+                const err33 = { instancePath: instancePath + "/filter[campaign_id][]/" + i1, schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/then/items/minLength", keyword: "minLength", params: { limit: 1 } };
+                if (vErrors === null) {
+                  vErrors = [err33];
+                } else {
+                  vErrors.push(err33);
+                }
+                errors++;
+              }
+              if (!formats4(data10)) {
+                const err34 = { instancePath: instancePath + "/filter[campaign_id][]/" + i1, schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err34];
+                } else {
+                  vErrors.push(err34);
+                }
+                errors++;
+              }
+            } else {
+              const err35 = { instancePath: instancePath + "/filter[campaign_id][]/" + i1, schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err35];
+              } else {
+                vErrors.push(err35);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid1 = _errs27 === errors;
+        valid4 = _valid1;
+      }
+      if (!valid4) {
+        const err36 = { instancePath: instancePath + "/filter[campaign_id][]", schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err36];
+        } else {
+          vErrors.push(err36);
+        }
+        errors++;
+      }
+      if (Array.isArray(data9)) {
+        if (data9.length > 50) {
+          const err37 = { instancePath: instancePath + "/filter[campaign_id][]", schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err37];
+          } else {
+            vErrors.push(err37);
+          }
+          errors++;
+        }
+      } else {
+        const err38 = { instancePath: instancePath + "/filter[campaign_id][]", schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err38];
+        } else {
+          vErrors.push(err38);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[status][]"] !== void 0) {
+      let data11 = data["filter[status][]"];
+      const _errs32 = errors;
+      let valid7 = true;
+      const _errs33 = errors;
+      if (Array.isArray(data11)) {
+        if (data11.length > 50) {
+          const err39 = {};
+          if (vErrors === null) {
+            vErrors = [err39];
+          } else {
+            vErrors.push(err39);
+          }
+          errors++;
+        }
+      }
+      var _valid2 = _errs33 === errors;
+      errors = _errs32;
+      if (vErrors !== null) {
+        if (_errs32) {
+          vErrors.length = _errs32;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid2) {
+        const _errs34 = errors;
+        if (Array.isArray(data11)) {
+          const len2 = data11.length;
+          for (let i2 = 0; i2 < len2; i2++) {
+            let data12 = data11[i2];
+            if (typeof data12 !== "string") {
+              const err40 = { instancePath: instancePath + "/filter[status][]/" + i2, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err40];
+              } else {
+                vErrors.push(err40);
+              }
+              errors++;
+            }
+            if (!(data12 === "enabled" || data12 === "paused" || data12 === "removed")) {
+              const err41 = { instancePath: instancePath + "/filter[status][]/" + i2, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema443.properties["filter[status][]"].then.items.enum } };
+              if (vErrors === null) {
+                vErrors = [err41];
+              } else {
+                vErrors.push(err41);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid2 = _errs34 === errors;
+        valid7 = _valid2;
+      }
+      if (!valid7) {
+        const err42 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err42];
+        } else {
+          vErrors.push(err42);
+        }
+        errors++;
+      }
+      if (Array.isArray(data11)) {
+        if (data11.length > 50) {
+          const err43 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err43];
+          } else {
+            vErrors.push(err43);
+          }
+          errors++;
+        }
+      } else {
+        const err44 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err44];
+        } else {
+          vErrors.push(err44);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[delivery][]"] !== void 0) {
+      let data13 = data["filter[delivery][]"];
+      const _errs39 = errors;
+      let valid10 = true;
+      const _errs40 = errors;
+      if (Array.isArray(data13)) {
+        if (data13.length > 50) {
+          const err45 = {};
+          if (vErrors === null) {
+            vErrors = [err45];
+          } else {
+            vErrors.push(err45);
+          }
+          errors++;
+        }
+      }
+      var _valid3 = _errs40 === errors;
+      errors = _errs39;
+      if (vErrors !== null) {
+        if (_errs39) {
+          vErrors.length = _errs39;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid3) {
+        const _errs41 = errors;
+        if (Array.isArray(data13)) {
+          const len3 = data13.length;
+          for (let i3 = 0; i3 < len3; i3++) {
+            let data14 = data13[i3];
+            if (typeof data14 !== "string") {
+              const err46 = { instancePath: instancePath + "/filter[delivery][]/" + i3, schemaPath: "#/properties/filter%5Bdelivery%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err46];
+              } else {
+                vErrors.push(err46);
+              }
+              errors++;
+            }
+            if (!(data14 === "running" || data14 === "on_hold" || data14 === "not_running")) {
+              const err47 = { instancePath: instancePath + "/filter[delivery][]/" + i3, schemaPath: "#/properties/filter%5Bdelivery%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema443.properties["filter[delivery][]"].then.items.enum } };
+              if (vErrors === null) {
+                vErrors = [err47];
+              } else {
+                vErrors.push(err47);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid3 = _errs41 === errors;
+        valid10 = _valid3;
+      }
+      if (!valid10) {
+        const err48 = { instancePath: instancePath + "/filter[delivery][]", schemaPath: "#/properties/filter%5Bdelivery%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err48];
+        } else {
+          vErrors.push(err48);
+        }
+        errors++;
+      }
+      if (Array.isArray(data13)) {
+        if (data13.length > 50) {
+          const err49 = { instancePath: instancePath + "/filter[delivery][]", schemaPath: "#/properties/filter%5Bdelivery%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err49];
+          } else {
+            vErrors.push(err49);
+          }
+          errors++;
+        }
+      } else {
+        const err50 = { instancePath: instancePath + "/filter[delivery][]", schemaPath: "#/properties/filter%5Bdelivery%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err50];
+        } else {
+          vErrors.push(err50);
+        }
+        errors++;
+      }
+    }
+    let data15 = data.limit;
+    if (!(typeof data15 == "number" && (!(data15 % 1) && !isNaN(data15)) && isFinite(data15))) {
+      const err51 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err51];
+      } else {
+        vErrors.push(err51);
+      }
+      errors++;
+    }
+    if (typeof data15 == "number" && isFinite(data15)) {
+      if (data15 > 500 || isNaN(data15)) {
+        const err52 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 500 } };
+        if (vErrors === null) {
+          vErrors = [err52];
+        } else {
+          vErrors.push(err52);
+        }
+        errors++;
+      }
+      if (data15 < 1 || isNaN(data15)) {
+        const err53 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err53];
+        } else {
+          vErrors.push(err53);
+        }
+        errors++;
+      }
+    }
+    let data16 = data.offset;
+    if (!(typeof data16 == "number" && (!(data16 % 1) && !isNaN(data16)) && isFinite(data16))) {
+      const err54 = { instancePath: instancePath + "/offset", schemaPath: "#/properties/offset/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err54];
+      } else {
+        vErrors.push(err54);
+      }
+      errors++;
+    }
+    if (typeof data16 == "number" && isFinite(data16)) {
+      if (data16 > 1e5 || isNaN(data16)) {
+        const err55 = { instancePath: instancePath + "/offset", schemaPath: "#/properties/offset/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e5 } };
+        if (vErrors === null) {
+          vErrors = [err55];
+        } else {
+          vErrors.push(err55);
+        }
+        errors++;
+      }
+      if (data16 < 0 || isNaN(data16)) {
+        const err56 = { instancePath: instancePath + "/offset", schemaPath: "#/properties/offset/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+        if (vErrors === null) {
+          vErrors = [err56];
+        } else {
+          vErrors.push(err56);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err57 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err57];
+    } else {
+      vErrors.push(err57);
+    }
+    errors++;
+  }
+  validate258.errors = vErrors;
+  return errors === 0;
+}
+var answerAppleAdsSeries = validate259;
+var schema444 = { "type": "object", "required": ["object", "url", "metric", "from", "to", "currency", "points", "coverage", "truncated", "filters_ignored", "rate_unavailable_for"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_apple_ads_series"] }, "url": { "type": "string", "enum": ["/v4/analytics/apple-ads/report/series"] }, "metric": { "type": "string", "enum": ["spend", "impressions", "taps", "installs", "avg_cpa", "users", "trials", "payers", "revenue", "arpu", "roas"] }, "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "points": { "type": "array", "items": { "$ref": "answer:AppleAdsPoint" } }, "coverage": { "$ref": "answer:AppleAdsCoverage" }, "truncated": { "type": "boolean" }, "filters_ignored": { "type": "array", "items": { "type": "string" } }, "rate_unavailable_for": { "type": ["string", "null"] }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:AppleAdsSeries" };
+var schema445 = { "type": "object", "required": ["date", "value"], "additionalProperties": false, "properties": { "date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "value": { "type": ["number", "null"] } }, "$id": "answer:AppleAdsPoint" };
+var schema446 = { "type": "object", "required": ["from", "through", "days_known", "days_total"], "additionalProperties": false, "properties": { "from": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "through": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "days_known": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "days_total": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:AppleAdsCoverage" };
+function validate259(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.metric === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "metric" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.from === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.to === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.currency === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "currency" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.points === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "points" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.coverage === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "coverage" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.truncated === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "truncated" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.filters_ignored === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "filters_ignored" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.rate_unavailable_for === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "rate_unavailable_for" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema444.properties, key0)) {
+        const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data0 === "analytics_apple_ads_series")) {
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema444.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err14 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/analytics/apple-ads/report/series")) {
+        const err15 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema444.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.metric !== void 0) {
+      let data2 = data.metric;
+      if (typeof data2 !== "string") {
+        const err16 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (!(data2 === "spend" || data2 === "impressions" || data2 === "taps" || data2 === "installs" || data2 === "avg_cpa" || data2 === "users" || data2 === "trials" || data2 === "payers" || data2 === "revenue" || data2 === "arpu" || data2 === "roas")) {
+        const err17 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/enum", keyword: "enum", params: { allowedValues: schema444.properties.metric.enum } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data3 = data.from;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err18 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err19 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        if (data3 < -9007199254740991 || isNaN(data3)) {
+          const err20 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.to !== void 0) {
+      let data4 = data.to;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+        const err21 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err22 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+        if (data4 < -9007199254740991 || isNaN(data4)) {
+          const err23 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.currency !== void 0) {
+      if (typeof data.currency !== "string") {
+        const err24 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+    }
+    if (data.points !== void 0) {
+      let data6 = data.points;
+      if (Array.isArray(data6)) {
+        const len0 = data6.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data7 = data6[i0];
+          if (data7 && typeof data7 == "object" && !Array.isArray(data7)) {
+            if (data7.date === void 0) {
+              const err25 = { instancePath: instancePath + "/points/" + i0, schemaPath: "answer:AppleAdsPoint/required", keyword: "required", params: { missingProperty: "date" } };
+              if (vErrors === null) {
+                vErrors = [err25];
+              } else {
+                vErrors.push(err25);
+              }
+              errors++;
+            }
+            if (data7.value === void 0) {
+              const err26 = { instancePath: instancePath + "/points/" + i0, schemaPath: "answer:AppleAdsPoint/required", keyword: "required", params: { missingProperty: "value" } };
+              if (vErrors === null) {
+                vErrors = [err26];
+              } else {
+                vErrors.push(err26);
+              }
+              errors++;
+            }
+            for (const key1 in data7) {
+              if (!(key1 === "date" || key1 === "value")) {
+                const err27 = { instancePath: instancePath + "/points/" + i0, schemaPath: "answer:AppleAdsPoint/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err27];
+                } else {
+                  vErrors.push(err27);
+                }
+                errors++;
+              }
+            }
+            if (data7.date !== void 0) {
+              let data8 = data7.date;
+              if (typeof data8 === "string") {
+                if (!pattern102.test(data8)) {
+                  const err28 = { instancePath: instancePath + "/points/" + i0 + "/date", schemaPath: "answer:AppleAdsPoint/properties/date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+                  if (vErrors === null) {
+                    vErrors = [err28];
+                  } else {
+                    vErrors.push(err28);
+                  }
+                  errors++;
+                }
+              } else {
+                const err29 = { instancePath: instancePath + "/points/" + i0 + "/date", schemaPath: "answer:AppleAdsPoint/properties/date/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err29];
+                } else {
+                  vErrors.push(err29);
+                }
+                errors++;
+              }
+            }
+            if (data7.value !== void 0) {
+              let data9 = data7.value;
+              if (!(typeof data9 == "number" && isFinite(data9)) && data9 !== null) {
+                const err30 = { instancePath: instancePath + "/points/" + i0 + "/value", schemaPath: "answer:AppleAdsPoint/properties/value/type", keyword: "type", params: { type: schema445.properties.value.type } };
+                if (vErrors === null) {
+                  vErrors = [err30];
+                } else {
+                  vErrors.push(err30);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err31 = { instancePath: instancePath + "/points/" + i0, schemaPath: "answer:AppleAdsPoint/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err31];
+            } else {
+              vErrors.push(err31);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err32 = { instancePath: instancePath + "/points", schemaPath: "#/properties/points/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+    }
+    if (data.coverage !== void 0) {
+      let data10 = data.coverage;
+      if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
+        if (data10.from === void 0) {
+          const err33 = { instancePath: instancePath + "/coverage", schemaPath: "answer:AppleAdsCoverage/required", keyword: "required", params: { missingProperty: "from" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+        if (data10.through === void 0) {
+          const err34 = { instancePath: instancePath + "/coverage", schemaPath: "answer:AppleAdsCoverage/required", keyword: "required", params: { missingProperty: "through" } };
+          if (vErrors === null) {
+            vErrors = [err34];
+          } else {
+            vErrors.push(err34);
+          }
+          errors++;
+        }
+        if (data10.days_known === void 0) {
+          const err35 = { instancePath: instancePath + "/coverage", schemaPath: "answer:AppleAdsCoverage/required", keyword: "required", params: { missingProperty: "days_known" } };
+          if (vErrors === null) {
+            vErrors = [err35];
+          } else {
+            vErrors.push(err35);
+          }
+          errors++;
+        }
+        if (data10.days_total === void 0) {
+          const err36 = { instancePath: instancePath + "/coverage", schemaPath: "answer:AppleAdsCoverage/required", keyword: "required", params: { missingProperty: "days_total" } };
+          if (vErrors === null) {
+            vErrors = [err36];
+          } else {
+            vErrors.push(err36);
+          }
+          errors++;
+        }
+        for (const key2 in data10) {
+          if (!(key2 === "from" || key2 === "through" || key2 === "days_known" || key2 === "days_total")) {
+            const err37 = { instancePath: instancePath + "/coverage", schemaPath: "answer:AppleAdsCoverage/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            if (vErrors === null) {
+              vErrors = [err37];
+            } else {
+              vErrors.push(err37);
+            }
+            errors++;
+          }
+        }
+        if (data10.from !== void 0) {
+          let data11 = data10.from;
+          if (typeof data11 !== "string" && data11 !== null) {
+            const err38 = { instancePath: instancePath + "/coverage/from", schemaPath: "answer:AppleAdsCoverage/properties/from/type", keyword: "type", params: { type: schema446.properties.from.type } };
+            if (vErrors === null) {
+              vErrors = [err38];
+            } else {
+              vErrors.push(err38);
+            }
+            errors++;
+          }
+          if (typeof data11 === "string") {
+            if (!pattern102.test(data11)) {
+              const err39 = { instancePath: instancePath + "/coverage/from", schemaPath: "answer:AppleAdsCoverage/properties/from/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err39];
+              } else {
+                vErrors.push(err39);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data10.through !== void 0) {
+          let data12 = data10.through;
+          if (typeof data12 !== "string" && data12 !== null) {
+            const err40 = { instancePath: instancePath + "/coverage/through", schemaPath: "answer:AppleAdsCoverage/properties/through/type", keyword: "type", params: { type: schema446.properties.through.type } };
+            if (vErrors === null) {
+              vErrors = [err40];
+            } else {
+              vErrors.push(err40);
+            }
+            errors++;
+          }
+          if (typeof data12 === "string") {
+            if (!pattern102.test(data12)) {
+              const err41 = { instancePath: instancePath + "/coverage/through", schemaPath: "answer:AppleAdsCoverage/properties/through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err41];
+              } else {
+                vErrors.push(err41);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data10.days_known !== void 0) {
+          let data13 = data10.days_known;
+          if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
+            const err42 = { instancePath: instancePath + "/coverage/days_known", schemaPath: "answer:AppleAdsCoverage/properties/days_known/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err42];
+            } else {
+              vErrors.push(err42);
+            }
+            errors++;
+          }
+          if (typeof data13 == "number" && isFinite(data13)) {
+            if (data13 > 9007199254740991 || isNaN(data13)) {
+              const err43 = { instancePath: instancePath + "/coverage/days_known", schemaPath: "answer:AppleAdsCoverage/properties/days_known/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err43];
+              } else {
+                vErrors.push(err43);
+              }
+              errors++;
+            }
+            if (data13 < 0 || isNaN(data13)) {
+              const err44 = { instancePath: instancePath + "/coverage/days_known", schemaPath: "answer:AppleAdsCoverage/properties/days_known/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err44];
+              } else {
+                vErrors.push(err44);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data10.days_total !== void 0) {
+          let data14 = data10.days_total;
+          if (!(typeof data14 == "number" && (!(data14 % 1) && !isNaN(data14)) && isFinite(data14))) {
+            const err45 = { instancePath: instancePath + "/coverage/days_total", schemaPath: "answer:AppleAdsCoverage/properties/days_total/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err45];
+            } else {
+              vErrors.push(err45);
+            }
+            errors++;
+          }
+          if (typeof data14 == "number" && isFinite(data14)) {
+            if (data14 > 9007199254740991 || isNaN(data14)) {
+              const err46 = { instancePath: instancePath + "/coverage/days_total", schemaPath: "answer:AppleAdsCoverage/properties/days_total/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err46];
+              } else {
+                vErrors.push(err46);
+              }
+              errors++;
+            }
+            if (data14 < 0 || isNaN(data14)) {
+              const err47 = { instancePath: instancePath + "/coverage/days_total", schemaPath: "answer:AppleAdsCoverage/properties/days_total/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err47];
+              } else {
+                vErrors.push(err47);
+              }
+              errors++;
+            }
+          }
+        }
+      } else {
+        const err48 = { instancePath: instancePath + "/coverage", schemaPath: "answer:AppleAdsCoverage/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err48];
+        } else {
+          vErrors.push(err48);
+        }
+        errors++;
+      }
+    }
+    if (data.truncated !== void 0) {
+      if (typeof data.truncated !== "boolean") {
+        const err49 = { instancePath: instancePath + "/truncated", schemaPath: "#/properties/truncated/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err49];
+        } else {
+          vErrors.push(err49);
+        }
+        errors++;
+      }
+    }
+    if (data.filters_ignored !== void 0) {
+      let data16 = data.filters_ignored;
+      if (Array.isArray(data16)) {
+        const len1 = data16.length;
+        for (let i1 = 0; i1 < len1; i1++) {
+          if (typeof data16[i1] !== "string") {
+            const err50 = { instancePath: instancePath + "/filters_ignored/" + i1, schemaPath: "#/properties/filters_ignored/items/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err50];
+            } else {
+              vErrors.push(err50);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err51 = { instancePath: instancePath + "/filters_ignored", schemaPath: "#/properties/filters_ignored/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err51];
+        } else {
+          vErrors.push(err51);
+        }
+        errors++;
+      }
+    }
+    if (data.rate_unavailable_for !== void 0) {
+      let data18 = data.rate_unavailable_for;
+      if (typeof data18 !== "string" && data18 !== null) {
+        const err52 = { instancePath: instancePath + "/rate_unavailable_for", schemaPath: "#/properties/rate_unavailable_for/type", keyword: "type", params: { type: schema444.properties.rate_unavailable_for.type } };
+        if (vErrors === null) {
+          vErrors = [err52];
+        } else {
+          vErrors.push(err52);
+        }
+        errors++;
+      }
+    }
+    if (data.behind !== void 0) {
+      let data19 = data.behind;
+      if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19))) {
+        const err53 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err53];
+        } else {
+          vErrors.push(err53);
+        }
+        errors++;
+      }
+      if (typeof data19 == "number" && isFinite(data19)) {
+        if (data19 > 1e4 || isNaN(data19)) {
+          const err54 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
+          if (vErrors === null) {
+            vErrors = [err54];
+          } else {
+            vErrors.push(err54);
+          }
+          errors++;
+        }
+        if (data19 < 1 || isNaN(data19)) {
+          const err55 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err55];
+          } else {
+            vErrors.push(err55);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err56 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err56];
+    } else {
+      vErrors.push(err56);
+    }
+    errors++;
+  }
+  validate259.errors = vErrors;
+  return errors === 0;
+}
+var v4GetAppleAdsSeriesQuery = validate260;
+var schema448 = { "type": "object", "additionalProperties": false, "required": ["from", "to", "metric"], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "metric": { "type": "string", "enum": ["spend", "impressions", "taps", "installs", "avg_cpa", "users", "trials", "payers", "revenue", "arpu", "roas"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["enabled", "paused", "removed"] } } }, "filter[delivery][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["running", "on_hold", "not_running"] } } } }, "$id": "input:v4GetAppleAdsSeriesQuery" };
+function validate260(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.revenue_type === void 0) {
+      data.revenue_type = "gross";
+    }
+    if (data.currency === void 0) {
+      data.currency = "USD";
+    }
+    if (data.from === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.to === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.metric === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "metric" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema448.properties, key0)) {
+        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data0 = data.from;
+      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+        const err4 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+      if (typeof data0 == "number" && isFinite(data0)) {
+        if (data0 > 253402300799 || isNaN(data0)) {
+          const err5 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/maximum", keyword: "maximum", params: { comparison: "<=", limit: 253402300799 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (data0 < 0 || isNaN(data0)) {
+          const err6 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.to !== void 0) {
+      let data1 = data.to;
+      if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1))) {
+        const err7 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (typeof data1 == "number" && isFinite(data1)) {
+        if (data1 > 253402300799 || isNaN(data1)) {
+          const err8 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/maximum", keyword: "maximum", params: { comparison: "<=", limit: 253402300799 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (data1 < 0 || isNaN(data1)) {
+          const err9 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.metric !== void 0) {
+      let data2 = data.metric;
+      if (typeof data2 !== "string") {
+        const err10 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data2 === "spend" || data2 === "impressions" || data2 === "taps" || data2 === "installs" || data2 === "avg_cpa" || data2 === "users" || data2 === "trials" || data2 === "payers" || data2 === "revenue" || data2 === "arpu" || data2 === "roas")) {
+        const err11 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/enum", keyword: "enum", params: { allowedValues: schema448.properties.metric.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.environment !== void 0) {
+      let data3 = data.environment;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err12 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data3 === 0 || data3 === 1)) {
+        const err13 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema448.properties.environment.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err14 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (data3 < -9007199254740991 || isNaN(data3)) {
+          const err15 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      }
+    }
+    let data4 = data.revenue_type;
+    if (typeof data4 !== "string") {
+      const err16 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err16];
+      } else {
+        vErrors.push(err16);
+      }
+      errors++;
+    }
+    if (!(data4 === "gross" || data4 === "net")) {
+      const err17 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema448.properties.revenue_type.enum } };
+      if (vErrors === null) {
+        vErrors = [err17];
+      } else {
+        vErrors.push(err17);
+      }
+      errors++;
+    }
+    let data5 = data.currency;
+    if (typeof data5 === "string") {
+      if (!formats4(data5)) {
+        const err18 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+      if (!pattern33.test(data5)) {
+        const err19 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    } else {
+      const err20 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err20];
+      } else {
+        vErrors.push(err20);
+      }
+      errors++;
+    }
+    if (data["filter[country][]"] !== void 0) {
+      let data6 = data["filter[country][]"];
+      const _errs16 = errors;
+      let valid1 = true;
+      const _errs17 = errors;
+      if (Array.isArray(data6)) {
+        if (data6.length > 50) {
+          const err21 = {};
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs17 === errors;
+      errors = _errs16;
+      if (vErrors !== null) {
+        if (_errs16) {
+          vErrors.length = _errs16;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs18 = errors;
+        if (Array.isArray(data6)) {
+          const len0 = data6.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data7 = data6[i0];
+            if (typeof data7 === "string") {
+              if (func2(data7) > 256) {
+                const err22 = { instancePath: instancePath + "/filter[country][]/" + i0, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/maxLength", keyword: "maxLength", params: { limit: 256 } };
+                if (vErrors === null) {
+                  vErrors = [err22];
+                } else {
+                  vErrors.push(err22);
+                }
+                errors++;
+              }
+              if (func2(data7) < 1) {
+                const err23 = { instancePath: instancePath + "/filter[country][]/" + i0, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/minLength", keyword: "minLength", params: { limit: 1 } };
+                if (vErrors === null) {
+                  vErrors = [err23];
+                } else {
+                  vErrors.push(err23);
+                }
+                errors++;
+              }
+              if (!formats4(data7)) {
+                const err24 = { instancePath: instancePath + "/filter[country][]/" + i0, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err24];
+                } else {
+                  vErrors.push(err24);
+                }
+                errors++;
+              }
+            } else {
+              const err25 = { instancePath: instancePath + "/filter[country][]/" + i0, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err25];
+              } else {
+                vErrors.push(err25);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs18 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err26 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+      if (Array.isArray(data6)) {
+        if (data6.length > 50) {
+          const err27 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      } else {
+        const err28 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[campaign_id][]"] !== void 0) {
+      let data8 = data["filter[campaign_id][]"];
+      const _errs23 = errors;
+      let valid4 = true;
+      const _errs24 = errors;
+      if (Array.isArray(data8)) {
+        if (data8.length > 50) {
+          const err29 = {};
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+      }
+      var _valid1 = _errs24 === errors;
+      errors = _errs23;
+      if (vErrors !== null) {
+        if (_errs23) {
+          vErrors.length = _errs23;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid1) {
+        const _errs25 = errors;
+        if (Array.isArray(data8)) {
+          const len1 = data8.length;
+          for (let i1 = 0; i1 < len1; i1++) {
+            let data9 = data8[i1];
+            if (typeof data9 === "string") {
+              if (func2(data9) > 256) {
+                const err30 = { instancePath: instancePath + "/filter[campaign_id][]/" + i1, schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/then/items/maxLength", keyword: "maxLength", params: { limit: 256 } };
+                if (vErrors === null) {
+                  vErrors = [err30];
+                } else {
+                  vErrors.push(err30);
+                }
+                errors++;
+              }
+              if (func2(data9) < 1) {
+                const err31 = { instancePath: instancePath + "/filter[campaign_id][]/" + i1, schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/then/items/minLength", keyword: "minLength", params: { limit: 1 } };
+                if (vErrors === null) {
+                  vErrors = [err31];
+                } else {
+                  vErrors.push(err31);
+                }
+                errors++;
+              }
+              if (!formats4(data9)) {
+                const err32 = { instancePath: instancePath + "/filter[campaign_id][]/" + i1, schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err32];
+                } else {
+                  vErrors.push(err32);
+                }
+                errors++;
+              }
+            } else {
+              const err33 = { instancePath: instancePath + "/filter[campaign_id][]/" + i1, schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err33];
+              } else {
+                vErrors.push(err33);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid1 = _errs25 === errors;
+        valid4 = _valid1;
+      }
+      if (!valid4) {
+        const err34 = { instancePath: instancePath + "/filter[campaign_id][]", schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err34];
+        } else {
+          vErrors.push(err34);
+        }
+        errors++;
+      }
+      if (Array.isArray(data8)) {
+        if (data8.length > 50) {
+          const err35 = { instancePath: instancePath + "/filter[campaign_id][]", schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err35];
+          } else {
+            vErrors.push(err35);
+          }
+          errors++;
+        }
+      } else {
+        const err36 = { instancePath: instancePath + "/filter[campaign_id][]", schemaPath: "#/properties/filter%5Bcampaign_id%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err36];
+        } else {
+          vErrors.push(err36);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[status][]"] !== void 0) {
+      let data10 = data["filter[status][]"];
+      const _errs30 = errors;
+      let valid7 = true;
+      const _errs31 = errors;
+      if (Array.isArray(data10)) {
+        if (data10.length > 50) {
+          const err37 = {};
+          if (vErrors === null) {
+            vErrors = [err37];
+          } else {
+            vErrors.push(err37);
+          }
+          errors++;
+        }
+      }
+      var _valid2 = _errs31 === errors;
+      errors = _errs30;
+      if (vErrors !== null) {
+        if (_errs30) {
+          vErrors.length = _errs30;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid2) {
+        const _errs32 = errors;
+        if (Array.isArray(data10)) {
+          const len2 = data10.length;
+          for (let i2 = 0; i2 < len2; i2++) {
+            let data11 = data10[i2];
+            if (typeof data11 !== "string") {
+              const err38 = { instancePath: instancePath + "/filter[status][]/" + i2, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err38];
+              } else {
+                vErrors.push(err38);
+              }
+              errors++;
+            }
+            if (!(data11 === "enabled" || data11 === "paused" || data11 === "removed")) {
+              const err39 = { instancePath: instancePath + "/filter[status][]/" + i2, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema448.properties["filter[status][]"].then.items.enum } };
+              if (vErrors === null) {
+                vErrors = [err39];
+              } else {
+                vErrors.push(err39);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid2 = _errs32 === errors;
+        valid7 = _valid2;
+      }
+      if (!valid7) {
+        const err40 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err40];
+        } else {
+          vErrors.push(err40);
+        }
+        errors++;
+      }
+      if (Array.isArray(data10)) {
+        if (data10.length > 50) {
+          const err41 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err41];
+          } else {
+            vErrors.push(err41);
+          }
+          errors++;
+        }
+      } else {
+        const err42 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err42];
+        } else {
+          vErrors.push(err42);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[delivery][]"] !== void 0) {
+      let data12 = data["filter[delivery][]"];
+      const _errs37 = errors;
+      let valid10 = true;
+      const _errs38 = errors;
+      if (Array.isArray(data12)) {
+        if (data12.length > 50) {
+          const err43 = {};
+          if (vErrors === null) {
+            vErrors = [err43];
+          } else {
+            vErrors.push(err43);
+          }
+          errors++;
+        }
+      }
+      var _valid3 = _errs38 === errors;
+      errors = _errs37;
+      if (vErrors !== null) {
+        if (_errs37) {
+          vErrors.length = _errs37;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid3) {
+        const _errs39 = errors;
+        if (Array.isArray(data12)) {
+          const len3 = data12.length;
+          for (let i3 = 0; i3 < len3; i3++) {
+            let data13 = data12[i3];
+            if (typeof data13 !== "string") {
+              const err44 = { instancePath: instancePath + "/filter[delivery][]/" + i3, schemaPath: "#/properties/filter%5Bdelivery%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err44];
+              } else {
+                vErrors.push(err44);
+              }
+              errors++;
+            }
+            if (!(data13 === "running" || data13 === "on_hold" || data13 === "not_running")) {
+              const err45 = { instancePath: instancePath + "/filter[delivery][]/" + i3, schemaPath: "#/properties/filter%5Bdelivery%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema448.properties["filter[delivery][]"].then.items.enum } };
+              if (vErrors === null) {
+                vErrors = [err45];
+              } else {
+                vErrors.push(err45);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid3 = _errs39 === errors;
+        valid10 = _valid3;
+      }
+      if (!valid10) {
+        const err46 = { instancePath: instancePath + "/filter[delivery][]", schemaPath: "#/properties/filter%5Bdelivery%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err46];
+        } else {
+          vErrors.push(err46);
+        }
+        errors++;
+      }
+      if (Array.isArray(data12)) {
+        if (data12.length > 50) {
+          const err47 = { instancePath: instancePath + "/filter[delivery][]", schemaPath: "#/properties/filter%5Bdelivery%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err47];
+          } else {
+            vErrors.push(err47);
+          }
+          errors++;
+        }
+      } else {
+        const err48 = { instancePath: instancePath + "/filter[delivery][]", schemaPath: "#/properties/filter%5Bdelivery%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err48];
+        } else {
+          vErrors.push(err48);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err49 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err49];
+    } else {
+      vErrors.push(err49);
+    }
+    errors++;
+  }
+  validate260.errors = vErrors;
+  return errors === 0;
+}
+var answerAppleAdsEntityUpdate = validate261;
+var schema449 = { "type": "object", "required": ["object", "url", "entity_type", "entity_id", "field", "before", "after", "dry_run", "applied", "would_send"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["apple_ads_entity_update"] }, "url": { "type": "string", "enum": ["/v4/analytics/apple-ads/entity/update"] }, "entity_type": { "type": "string", "enum": ["campaign", "ad_group", "keyword"] }, "entity_id": { "type": "string" }, "field": { "type": "string", "enum": ["status", "bid", "daily_budget"] }, "before": { "type": "string" }, "after": { "type": "string" }, "dry_run": { "type": "boolean" }, "applied": { "type": "boolean" }, "would_send": { "type": ["object", "null"], "propertyNames": { "type": "string" }, "additionalProperties": true } }, "$id": "answer:AppleAdsEntityUpdate" };
+function validate261(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.entity_type === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "entity_type" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.entity_id === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "entity_id" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.field === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "field" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.before === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "before" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.after === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "after" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.dry_run === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "dry_run" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.applied === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "applied" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.would_send === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "would_send" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema449.properties, key0)) {
+        const err10 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (!(data0 === "apple_ads_entity_update")) {
+        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema449.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/analytics/apple-ads/entity/update")) {
+        const err14 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema449.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.entity_type !== void 0) {
+      let data2 = data.entity_type;
+      if (typeof data2 !== "string") {
+        const err15 = { instancePath: instancePath + "/entity_type", schemaPath: "#/properties/entity_type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+      if (!(data2 === "campaign" || data2 === "ad_group" || data2 === "keyword")) {
+        const err16 = { instancePath: instancePath + "/entity_type", schemaPath: "#/properties/entity_type/enum", keyword: "enum", params: { allowedValues: schema449.properties.entity_type.enum } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.entity_id !== void 0) {
+      if (typeof data.entity_id !== "string") {
+        const err17 = { instancePath: instancePath + "/entity_id", schemaPath: "#/properties/entity_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.field !== void 0) {
+      let data4 = data.field;
+      if (typeof data4 !== "string") {
+        const err18 = { instancePath: instancePath + "/field", schemaPath: "#/properties/field/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+      if (!(data4 === "status" || data4 === "bid" || data4 === "daily_budget")) {
+        const err19 = { instancePath: instancePath + "/field", schemaPath: "#/properties/field/enum", keyword: "enum", params: { allowedValues: schema449.properties.field.enum } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+    if (data.before !== void 0) {
+      if (typeof data.before !== "string") {
+        const err20 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.after !== void 0) {
+      if (typeof data.after !== "string") {
+        const err21 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.dry_run !== void 0) {
+      if (typeof data.dry_run !== "boolean") {
+        const err22 = { instancePath: instancePath + "/dry_run", schemaPath: "#/properties/dry_run/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+    if (data.applied !== void 0) {
+      if (typeof data.applied !== "boolean") {
+        const err23 = { instancePath: instancePath + "/applied", schemaPath: "#/properties/applied/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.would_send !== void 0) {
+      let data9 = data.would_send;
+      if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
+        const err24 = { instancePath: instancePath + "/would_send", schemaPath: "#/properties/would_send/type", keyword: "type", params: { type: schema449.properties.would_send.type } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+      if (data9 && typeof data9 == "object" && !Array.isArray(data9)) {
+        for (const key1 in data9) {
+          const _errs22 = errors;
+          if (typeof key1 !== "string") {
+            const err25 = { instancePath: instancePath + "/would_send", schemaPath: "#/properties/would_send/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key1 };
+            if (vErrors === null) {
+              vErrors = [err25];
+            } else {
+              vErrors.push(err25);
+            }
+            errors++;
+          }
+          var valid1 = _errs22 === errors;
+          if (!valid1) {
+            const err26 = { instancePath: instancePath + "/would_send", schemaPath: "#/properties/would_send/propertyNames", keyword: "propertyNames", params: { propertyName: key1 } };
+            if (vErrors === null) {
+              vErrors = [err26];
+            } else {
+              vErrors.push(err26);
+            }
+            errors++;
+          }
+        }
+      }
+    }
+  } else {
+    const err27 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err27];
+    } else {
+      vErrors.push(err27);
+    }
+    errors++;
+  }
+  validate261.errors = vErrors;
+  return errors === 0;
+}
+var v4UpdateAppleAdsEntityBody = validate262;
+var schema451 = { "type": "object", "required": ["entity_type", "entity_id"], "additionalProperties": false, "properties": { "entity_type": { "type": "string", "enum": ["campaign", "ad_group", "keyword"] }, "entity_id": { "type": "string", "pattern": "^\\d{1,20}$", "x-hint": "a number of Apple such as 542370539", "format": "text" }, "campaign_id": { "type": "string", "pattern": "^\\d{1,20}$", "x-hint": "a number of Apple such as 542370539", "format": "text" }, "ad_group_id": { "type": "string", "pattern": "^\\d{1,20}$", "x-hint": "a number of Apple such as 542370539", "format": "text" }, "status": { "type": "string", "enum": ["enabled", "paused"] }, "before_status": { "type": "string", "enum": ["enabled", "paused"] }, "bid": { "type": "string", "pattern": "^\\d{1,12}(\\.\\d{1,6})?$", "x-hint": "a decimal such as 1.50", "format": "text" }, "before_bid": { "type": "string", "pattern": "^\\d{1,12}(\\.\\d{1,6})?$", "x-hint": "a decimal such as 1.50", "format": "text" }, "daily_budget": { "type": "string", "pattern": "^\\d{1,12}(\\.\\d{1,6})?$", "x-hint": "a decimal such as 1.50", "format": "text" }, "before_daily_budget": { "type": "string", "pattern": "^\\d{1,12}(\\.\\d{1,6})?$", "x-hint": "a decimal such as 1.50", "format": "text" }, "dry_run": { "type": "boolean", "default": false }, "idempotency_key": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$", "x-hint": "made of printable ASCII characters, such as order-1001", "format": "text" } }, "$id": "input:AppleAdsEntityUpdateInput" };
+var pattern178 = new RegExp("^\\d{1,20}$", "u");
+var pattern181 = new RegExp("^\\d{1,12}(\\.\\d{1,6})?$", "u");
+var pattern185 = new RegExp("^[ -~]+$", "u");
+function validate262(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.dry_run === void 0) {
+      data.dry_run = false;
+    }
+    if (data.entity_type === void 0) {
+      const err0 = { instancePath, schemaPath: "input:AppleAdsEntityUpdateInput/required", keyword: "required", params: { missingProperty: "entity_type" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.entity_id === void 0) {
+      const err1 = { instancePath, schemaPath: "input:AppleAdsEntityUpdateInput/required", keyword: "required", params: { missingProperty: "entity_id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema451.properties, key0)) {
+        const err2 = { instancePath, schemaPath: "input:AppleAdsEntityUpdateInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.entity_type !== void 0) {
+      let data0 = data.entity_type;
+      if (typeof data0 !== "string") {
+        const err3 = { instancePath: instancePath + "/entity_type", schemaPath: "input:AppleAdsEntityUpdateInput/properties/entity_type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+      if (!(data0 === "campaign" || data0 === "ad_group" || data0 === "keyword")) {
+        const err4 = { instancePath: instancePath + "/entity_type", schemaPath: "input:AppleAdsEntityUpdateInput/properties/entity_type/enum", keyword: "enum", params: { allowedValues: schema451.properties.entity_type.enum } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.entity_id !== void 0) {
+      let data1 = data.entity_id;
+      if (typeof data1 === "string") {
+        if (!formats4(data1)) {
+          const err5 = { instancePath: instancePath + "/entity_id", schemaPath: "input:AppleAdsEntityUpdateInput/properties/entity_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!pattern178.test(data1)) {
+          const err6 = { instancePath: instancePath + "/entity_id", schemaPath: "input:AppleAdsEntityUpdateInput/properties/entity_id/pattern", keyword: "pattern", params: { hint: "a number of Apple such as 542370539" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/entity_id", schemaPath: "input:AppleAdsEntityUpdateInput/properties/entity_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.campaign_id !== void 0) {
+      let data2 = data.campaign_id;
+      if (typeof data2 === "string") {
+        if (!formats4(data2)) {
+          const err8 = { instancePath: instancePath + "/campaign_id", schemaPath: "input:AppleAdsEntityUpdateInput/properties/campaign_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (!pattern178.test(data2)) {
+          const err9 = { instancePath: instancePath + "/campaign_id", schemaPath: "input:AppleAdsEntityUpdateInput/properties/campaign_id/pattern", keyword: "pattern", params: { hint: "a number of Apple such as 542370539" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/campaign_id", schemaPath: "input:AppleAdsEntityUpdateInput/properties/campaign_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.ad_group_id !== void 0) {
+      let data3 = data.ad_group_id;
+      if (typeof data3 === "string") {
+        if (!formats4(data3)) {
+          const err11 = { instancePath: instancePath + "/ad_group_id", schemaPath: "input:AppleAdsEntityUpdateInput/properties/ad_group_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (!pattern178.test(data3)) {
+          const err12 = { instancePath: instancePath + "/ad_group_id", schemaPath: "input:AppleAdsEntityUpdateInput/properties/ad_group_id/pattern", keyword: "pattern", params: { hint: "a number of Apple such as 542370539" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/ad_group_id", schemaPath: "input:AppleAdsEntityUpdateInput/properties/ad_group_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data4 = data.status;
+      if (typeof data4 !== "string") {
+        const err14 = { instancePath: instancePath + "/status", schemaPath: "input:AppleAdsEntityUpdateInput/properties/status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (!(data4 === "enabled" || data4 === "paused")) {
+        const err15 = { instancePath: instancePath + "/status", schemaPath: "input:AppleAdsEntityUpdateInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema451.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.before_status !== void 0) {
+      let data5 = data.before_status;
+      if (typeof data5 !== "string") {
+        const err16 = { instancePath: instancePath + "/before_status", schemaPath: "input:AppleAdsEntityUpdateInput/properties/before_status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (!(data5 === "enabled" || data5 === "paused")) {
+        const err17 = { instancePath: instancePath + "/before_status", schemaPath: "input:AppleAdsEntityUpdateInput/properties/before_status/enum", keyword: "enum", params: { allowedValues: schema451.properties.before_status.enum } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.bid !== void 0) {
+      let data6 = data.bid;
+      if (typeof data6 === "string") {
+        if (!formats4(data6)) {
+          const err18 = { instancePath: instancePath + "/bid", schemaPath: "input:AppleAdsEntityUpdateInput/properties/bid/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (!pattern181.test(data6)) {
+          const err19 = { instancePath: instancePath + "/bid", schemaPath: "input:AppleAdsEntityUpdateInput/properties/bid/pattern", keyword: "pattern", params: { hint: "a decimal such as 1.50" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/bid", schemaPath: "input:AppleAdsEntityUpdateInput/properties/bid/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.before_bid !== void 0) {
+      let data7 = data.before_bid;
+      if (typeof data7 === "string") {
+        if (!formats4(data7)) {
+          const err21 = { instancePath: instancePath + "/before_bid", schemaPath: "input:AppleAdsEntityUpdateInput/properties/before_bid/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!pattern181.test(data7)) {
+          const err22 = { instancePath: instancePath + "/before_bid", schemaPath: "input:AppleAdsEntityUpdateInput/properties/before_bid/pattern", keyword: "pattern", params: { hint: "a decimal such as 1.50" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      } else {
+        const err23 = { instancePath: instancePath + "/before_bid", schemaPath: "input:AppleAdsEntityUpdateInput/properties/before_bid/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.daily_budget !== void 0) {
+      let data8 = data.daily_budget;
+      if (typeof data8 === "string") {
+        if (!formats4(data8)) {
+          const err24 = { instancePath: instancePath + "/daily_budget", schemaPath: "input:AppleAdsEntityUpdateInput/properties/daily_budget/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (!pattern181.test(data8)) {
+          const err25 = { instancePath: instancePath + "/daily_budget", schemaPath: "input:AppleAdsEntityUpdateInput/properties/daily_budget/pattern", keyword: "pattern", params: { hint: "a decimal such as 1.50" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/daily_budget", schemaPath: "input:AppleAdsEntityUpdateInput/properties/daily_budget/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.before_daily_budget !== void 0) {
+      let data9 = data.before_daily_budget;
+      if (typeof data9 === "string") {
+        if (!formats4(data9)) {
+          const err27 = { instancePath: instancePath + "/before_daily_budget", schemaPath: "input:AppleAdsEntityUpdateInput/properties/before_daily_budget/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+        if (!pattern181.test(data9)) {
+          const err28 = { instancePath: instancePath + "/before_daily_budget", schemaPath: "input:AppleAdsEntityUpdateInput/properties/before_daily_budget/pattern", keyword: "pattern", params: { hint: "a decimal such as 1.50" } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+      } else {
+        const err29 = { instancePath: instancePath + "/before_daily_budget", schemaPath: "input:AppleAdsEntityUpdateInput/properties/before_daily_budget/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+    }
+    if (typeof data.dry_run !== "boolean") {
+      const err30 = { instancePath: instancePath + "/dry_run", schemaPath: "input:AppleAdsEntityUpdateInput/properties/dry_run/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err30];
+      } else {
+        vErrors.push(err30);
+      }
+      errors++;
+    }
+    if (data.idempotency_key !== void 0) {
+      let data11 = data.idempotency_key;
+      if (typeof data11 === "string") {
+        if (func2(data11) > 255) {
+          const err31 = { instancePath: instancePath + "/idempotency_key", schemaPath: "input:AppleAdsEntityUpdateInput/properties/idempotency_key/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        if (func2(data11) < 1) {
+          const err32 = { instancePath: instancePath + "/idempotency_key", schemaPath: "input:AppleAdsEntityUpdateInput/properties/idempotency_key/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+        if (!formats4(data11)) {
+          const err33 = { instancePath: instancePath + "/idempotency_key", schemaPath: "input:AppleAdsEntityUpdateInput/properties/idempotency_key/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+        if (!pattern185.test(data11)) {
+          const err34 = { instancePath: instancePath + "/idempotency_key", schemaPath: "input:AppleAdsEntityUpdateInput/properties/idempotency_key/pattern", keyword: "pattern", params: { hint: "made of printable ASCII characters, such as order-1001" } };
+          if (vErrors === null) {
+            vErrors = [err34];
+          } else {
+            vErrors.push(err34);
+          }
+          errors++;
+        }
+      } else {
+        const err35 = { instancePath: instancePath + "/idempotency_key", schemaPath: "input:AppleAdsEntityUpdateInput/properties/idempotency_key/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err35];
+        } else {
+          vErrors.push(err35);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err36 = { instancePath, schemaPath: "input:AppleAdsEntityUpdateInput/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err36];
+    } else {
+      vErrors.push(err36);
+    }
+    errors++;
+  }
+  validate262.errors = vErrors;
+  return errors === 0;
+}
+var answerAnalyticsViewList = validate263;
+var schema452 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/views"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsView" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsViewList" };
+var schema454 = { "type": "object", "required": ["object", "id", "url", "name", "kind", "code", "query", "range", "window", "pinned", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_view"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/views/.+$", "x-hint": "a path such as /v4/analytics/views/a1" }, "name": { "type": "string" }, "kind": { "$ref": "answer:AnalyticsViewKind" }, "code": { "type": ["string", "null"] }, "query": { "$ref": "answer:AnalyticsViewQuery" }, "range": { "$ref": "answer:AnalyticsViewRange" }, "window": { "$ref": "answer:AnalyticsViewWindow" }, "pinned": { "type": "boolean" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsView" };
+var schema455 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "answer:AnalyticsViewKind" };
+var schema456 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string" } }, "$id": "answer:AnalyticsViewQuery" };
+var schema457 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "answer:AnalyticsViewRange" };
+var pattern186 = new RegExp("^/v4/analytics/views/.+$", "u");
+function validate264(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43900,7 +51221,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema422.properties, key0)) {
+      if (!func36.call(schema454.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -43922,7 +51243,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_view")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema422.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema454.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -43956,7 +51277,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern149.test(data2)) {
+        if (!pattern186.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/analytics/views/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -43998,7 +51319,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "chart" || data4 === "cohorts" || data4 === "ltv")) {
-        const err21 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema423.enum } };
+        const err21 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema455.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -44010,7 +51331,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.code !== void 0) {
       let data5 = data.code;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err22 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema422.properties.code.type } };
+        const err22 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema454.properties.code.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -44025,7 +51346,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data6) {
           let data7 = data6[key1];
           if (typeof data7 !== "string" && !(typeof data7 == "number" && isFinite(data7)) && typeof data7 !== "boolean" && !Array.isArray(data7)) {
-            const err23 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema424.additionalProperties.type } };
+            const err23 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema456.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err23];
             } else {
@@ -44094,7 +51415,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data9 === "today" || data9 === "yesterday" || data9 === "last_7_days" || data9 === "last_14_days" || data9 === "last_28_days" || data9 === "last_30_days" || data9 === "last_90_days" || data9 === "last_180_days" || data9 === "last_365_days" || data9 === "this_week" || data9 === "last_week" || data9 === "this_month" || data9 === "last_month" || data9 === "this_quarter" || data9 === "last_quarter" || data9 === "this_year" || data9 === "last_year")) {
-          const err28 = { instancePath: instancePath + "/range", schemaPath: "answer:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema425.then.enum } };
+          const err28 = { instancePath: instancePath + "/range", schemaPath: "answer:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema457.then.enum } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -44412,10 +51733,10 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate247.errors = vErrors;
+  validate264.errors = vErrors;
   return errors === 0;
 }
-function validate246(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate263(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44500,7 +51821,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/views")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema420.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema452.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -44523,8 +51844,8 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate247(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate247.errors : vErrors.concat(validate247.errors);
+          if (!validate264(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate264.errors : vErrors.concat(validate264.errors);
             errors = vErrors.length;
           }
         }
@@ -44589,16 +51910,16 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate246.errors = vErrors;
+  validate263.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsView = validate247;
-var v4CreateAnalyticsViewBody = validate249;
-var schema432 = { "type": "object", "required": ["name", "kind", "range"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "kind": { "$ref": "input:AnalyticsViewKind" }, "code": { "type": ["string", "null"], "minLength": 1, "maxLength": 64, "default": null, "format": "text" }, "query": { "$ref": "input:AnalyticsViewQuery" }, "range": { "$ref": "input:AnalyticsViewRange" }, "pinned": { "type": "boolean", "default": false } }, "$id": "input:AnalyticsViewInput" };
-var schema433 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "input:AnalyticsViewKind" };
-var schema434 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string", "format": "text" }, "format": "text" }, "$id": "input:AnalyticsViewQuery" };
-var schema435 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "input:AnalyticsViewRange" };
-function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsView = validate264;
+var v4CreateAnalyticsViewBody = validate266;
+var schema464 = { "type": "object", "required": ["name", "kind", "range"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "kind": { "$ref": "input:AnalyticsViewKind" }, "code": { "type": ["string", "null"], "minLength": 1, "maxLength": 64, "default": null, "format": "text" }, "query": { "$ref": "input:AnalyticsViewQuery" }, "range": { "$ref": "input:AnalyticsViewRange" }, "pinned": { "type": "boolean", "default": false } }, "$id": "input:AnalyticsViewInput" };
+var schema465 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "input:AnalyticsViewKind" };
+var schema466 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string", "format": "text" }, "format": "text" }, "$id": "input:AnalyticsViewQuery" };
+var schema467 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "input:AnalyticsViewRange" };
+function validate267(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44699,7 +52020,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "chart" || data1 === "cohorts" || data1 === "ltv")) {
-        const err9 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema433.enum } };
+        const err9 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema465.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -44710,7 +52031,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data2 = data.code;
     if (typeof data2 !== "string" && data2 !== null) {
-      const err10 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema432.properties.code.type } };
+      const err10 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema464.properties.code.type } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -44753,7 +52074,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data3) {
           let data4 = data3[key1];
           if (typeof data4 !== "string" && !(typeof data4 == "number" && isFinite(data4)) && typeof data4 !== "boolean" && !Array.isArray(data4)) {
-            const err14 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema434.additionalProperties.type } };
+            const err14 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema466.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err14];
             } else {
@@ -44844,7 +52165,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data6 === "today" || data6 === "yesterday" || data6 === "last_7_days" || data6 === "last_14_days" || data6 === "last_28_days" || data6 === "last_30_days" || data6 === "last_90_days" || data6 === "last_180_days" || data6 === "last_365_days" || data6 === "this_week" || data6 === "last_week" || data6 === "this_month" || data6 === "last_month" || data6 === "this_quarter" || data6 === "last_quarter" || data6 === "this_year" || data6 === "last_year")) {
-          const err21 = { instancePath: instancePath + "/range", schemaPath: "input:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema435.then.enum } };
+          const err21 = { instancePath: instancePath + "/range", schemaPath: "input:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema467.then.enum } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -44992,22 +52313,22 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate250.errors = vErrors;
+  validate267.errors = vErrors;
   return errors === 0;
 }
-function validate249(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate266(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate250(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate250.errors : vErrors.concat(validate250.errors);
+  if (!validate267(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate267.errors : vErrors.concat(validate267.errors);
     errors = vErrors.length;
   }
-  validate249.errors = vErrors;
+  validate266.errors = vErrors;
   return errors === 0;
 }
-var v4GetAnalyticsViewPath = validate252;
-function validate252(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAnalyticsViewPath = validate269;
+function validate269(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45090,14 +52411,14 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate252.errors = vErrors;
+  validate269.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsAnnotationList = validate253;
-var schema438 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/annotations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsAnnotation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsAnnotationList" };
-var schema440 = { "type": "object", "required": ["object", "id", "url", "at", "text", "kind", "is_automatic", "resource", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_annotation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/annotations/.+$", "x-hint": "a path such as /v4/analytics/annotations/a1" }, "at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "text": { "type": "string" }, "kind": { "type": "string", "minLength": 1 }, "is_automatic": { "type": "boolean" }, "resource": { "type": ["object", "null"], "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "type": "string" }, "id": { "type": "string" } } }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsAnnotation" };
-var pattern153 = new RegExp("^/v4/analytics/annotations/.+$", "u");
-function validate254(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsAnnotationList = validate270;
+var schema470 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/annotations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsAnnotation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsAnnotationList" };
+var schema472 = { "type": "object", "required": ["object", "id", "url", "at", "text", "kind", "is_automatic", "resource", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_annotation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/annotations/.+$", "x-hint": "a path such as /v4/analytics/annotations/a1" }, "at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "text": { "type": "string" }, "kind": { "type": "string", "minLength": 1 }, "is_automatic": { "type": "boolean" }, "resource": { "type": ["object", "null"], "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "type": "string" }, "id": { "type": "string" } } }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsAnnotation" };
+var pattern190 = new RegExp("^/v4/analytics/annotations/.+$", "u");
+function validate271(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45184,7 +52505,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema440.properties, key0)) {
+      if (!func36.call(schema472.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -45206,7 +52527,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_annotation")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema440.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema472.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -45240,7 +52561,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern153.test(data2)) {
+        if (!pattern190.test(data2)) {
           const err14 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/analytics/annotations/a1" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -45338,7 +52659,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource !== void 0) {
       let data7 = data.resource;
       if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-        const err23 = { instancePath: instancePath + "/resource", schemaPath: "#/properties/resource/type", keyword: "type", params: { type: schema440.properties.resource.type } };
+        const err23 = { instancePath: instancePath + "/resource", schemaPath: "#/properties/resource/type", keyword: "type", params: { type: schema472.properties.resource.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -45440,10 +52761,10 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate254.errors = vErrors;
+  validate271.errors = vErrors;
   return errors === 0;
 }
-function validate253(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate270(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45528,7 +52849,7 @@ function validate253(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/annotations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema438.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema470.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -45551,8 +52872,8 @@ function validate253(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate254(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate254.errors : vErrors.concat(validate254.errors);
+          if (!validate271(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate271.errors : vErrors.concat(validate271.errors);
             errors = vErrors.length;
           }
         }
@@ -45617,11 +52938,11 @@ function validate253(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate253.errors = vErrors;
+  validate270.errors = vErrors;
   return errors === 0;
 }
-var v4ListAnalyticsAnnotationsQuery = validate256;
-function validate256(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAnalyticsAnnotationsQuery = validate273;
+function validate273(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45792,13 +53113,13 @@ function validate256(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate256.errors = vErrors;
+  validate273.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsAnnotation = validate254;
-var v4CreateAnalyticsAnnotationBody = validate257;
-var schema446 = { "type": "object", "required": ["at", "text"], "additionalProperties": false, "properties": { "at": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "text": { "type": "string", "minLength": 1, "maxLength": 500, "format": "text" }, "kind": { "type": "string", "enum": ["release", "price_change", "campaign", "other"], "default": "other" } }, "$id": "input:AnalyticsAnnotationInput" };
-function validate257(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsAnnotation = validate271;
+var v4CreateAnalyticsAnnotationBody = validate274;
+var schema478 = { "type": "object", "required": ["at", "text"], "additionalProperties": false, "properties": { "at": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "text": { "type": "string", "minLength": 1, "maxLength": 500, "format": "text" }, "kind": { "type": "string", "enum": ["release", "price_change", "campaign", "other"], "default": "other" } }, "$id": "input:AnalyticsAnnotationInput" };
+function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45918,7 +53239,7 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "release" || data2 === "price_change" || data2 === "campaign" || data2 === "other")) {
-      const err11 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsAnnotationInput/properties/kind/enum", keyword: "enum", params: { allowedValues: schema446.properties.kind.enum } };
+      const err11 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsAnnotationInput/properties/kind/enum", keyword: "enum", params: { allowedValues: schema478.properties.kind.enum } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -45935,11 +53256,11 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate257.errors = vErrors;
+  validate274.errors = vErrors;
   return errors === 0;
 }
-var v4DeleteAnalyticsAnnotationPath = validate258;
-function validate258(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4DeleteAnalyticsAnnotationPath = validate275;
+function validate275(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46022,14 +53343,14 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate258.errors = vErrors;
+  validate275.errors = vErrors;
   return errors === 0;
 }
-var answerEventList = validate259;
-var schema449 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
-var schema451 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at", "event_id", "properties"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" }, "event_id": { "type": "string", "minLength": 1 }, "properties": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } } }, "$id": "answer:Event" };
-var pattern157 = new RegExp("^/v4/events/.+$", "u");
-function validate260(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEventList = validate276;
+var schema481 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
+var schema483 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at", "event_id", "properties"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" }, "event_id": { "type": "string", "minLength": 1 }, "properties": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } } }, "$id": "answer:Event" };
+var pattern194 = new RegExp("^/v4/events/.+$", "u");
+function validate277(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46129,7 +53450,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema451.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema483.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -46163,7 +53484,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern157.test(data2)) {
+        if (!pattern194.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/events/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -46185,7 +53506,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_name !== void 0) {
       let data3 = data.event_name;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err15 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema451.properties.event_name.type } };
+        const err15 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema483.properties.event_name.type } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -46197,7 +53518,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.customer_uid !== void 0) {
       let data4 = data.customer_uid;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err16 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema451.properties.customer_uid.type } };
+        const err16 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema483.properties.customer_uid.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -46265,7 +53586,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data7) {
           let data8 = data7[key1];
           if (typeof data8 !== "string" && !(typeof data8 == "number" && isFinite(data8)) && typeof data8 !== "boolean") {
-            const err22 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema451.properties.properties.additionalProperties.type } };
+            const err22 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema483.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err22];
             } else {
@@ -46293,10 +53614,10 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate260.errors = vErrors;
+  validate277.errors = vErrors;
   return errors === 0;
 }
-function validate259(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate276(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46381,7 +53702,7 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema449.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema481.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -46404,8 +53725,8 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate260(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate260.errors : vErrors.concat(validate260.errors);
+          if (!validate277(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate277.errors : vErrors.concat(validate277.errors);
             errors = vErrors.length;
           }
         }
@@ -46439,12 +53760,12 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate259.errors = vErrors;
+  validate276.errors = vErrors;
   return errors === 0;
 }
-var v4ListEventsQuery = validate262;
-var schema454 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
-function validate262(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListEventsQuery = validate279;
+var schema486 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
+function validate279(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46540,7 +53861,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "asc" || data2 === "desc")) {
-      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema454.properties.sort_order.enum } };
+      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema486.properties.sort_order.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -46557,19 +53878,19 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate262.errors = vErrors;
+  validate279.errors = vErrors;
   return errors === 0;
 }
-var answerEventBatch = validate263;
-var schema455 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "unmatched_refunds", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "unmatched_refunds": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
-var schema456 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
-var schema457 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
-function validate265(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEventBatch = validate280;
+var schema487 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "unmatched_refunds", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "unmatched_refunds": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
+var schema488 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
+var schema489 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
+function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema457.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema489.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -46737,10 +54058,10 @@ function validate265(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate265.errors = vErrors;
+  validate282.errors = vErrors;
   return errors === 0;
 }
-function validate264(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate281(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46836,7 +54157,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_id !== void 0) {
       let data1 = data.event_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema456.properties.event_id.type } };
+        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema488.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -46857,7 +54178,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "created" || data2 === "duplicate" || data2 === "rejected")) {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema456.properties.status.enum } };
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema488.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -46869,7 +54190,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data3 = data.id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema456.properties.id.type } };
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema488.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -46890,8 +54211,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.error !== void 0) {
-      if (!validate265(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
-        vErrors = vErrors === null ? validate265.errors : vErrors.concat(validate265.errors);
+      if (!validate282(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
+        vErrors = vErrors === null ? validate282.errors : vErrors.concat(validate282.errors);
         errors = vErrors.length;
       }
     }
@@ -46904,10 +54225,10 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate264.errors = vErrors;
+  validate281.errors = vErrors;
   return errors === 0;
 }
-function validate263(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate280(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47007,7 +54328,7 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event_batch")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema455.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema487.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -47028,7 +54349,7 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema455.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema487.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -47220,8 +54541,8 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data7.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate264(data7[i0], { instancePath: instancePath + "/results/" + i0, parentData: data7, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate264.errors : vErrors.concat(validate264.errors);
+          if (!validate281(data7[i0], { instancePath: instancePath + "/results/" + i0, parentData: data7, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate281.errors : vErrors.concat(validate281.errors);
             errors = vErrors.length;
           }
         }
@@ -47244,12 +54565,12 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate263.errors = vErrors;
+  validate280.errors = vErrors;
   return errors === 0;
 }
-var v4CreateEventsBody = validate268;
-var schema459 = { "type": "object", "required": ["events"], "additionalProperties": false, "properties": { "events": { "type": "array", "minItems": 1, "maxItems": 1e3, "if": { "maxItems": 1e3 }, "then": { "items": { "type": "object" } } }, "trigger": { "enum": [true, false, "always"], "default": true } }, "$id": "input:v4CreateEventsBody" };
-function validate268(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateEventsBody = validate285;
+var schema491 = { "type": "object", "required": ["events"], "additionalProperties": false, "properties": { "events": { "type": "array", "minItems": 1, "maxItems": 1e3, "if": { "maxItems": 1e3 }, "then": { "items": { "type": "object" } } }, "trigger": { "enum": [true, false, "always"], "default": true } }, "$id": "input:v4CreateEventsBody" };
+function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47362,7 +54683,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data2 = data.trigger;
     if (!(data2 === true || data2 === false || data2 === "always")) {
-      const err8 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema459.properties.trigger.enum } };
+      const err8 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema491.properties.trigger.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -47379,12 +54700,12 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate268.errors = vErrors;
+  validate285.errors = vErrors;
   return errors === 0;
 }
-var answerEvent = validate260;
-var v4GetEventPath = validate269;
-function validate269(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEvent = validate277;
+var v4GetEventPath = validate286;
+function validate286(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47467,23 +54788,23 @@ function validate269(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate269.errors = vErrors;
+  validate286.errors = vErrors;
   return errors === 0;
 }
-var answerExport = validate270;
-var schema462 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "updated_from", "updated_to", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "updated_from": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "updated_to": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
-var schema467 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
-var schema468 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
-var pattern161 = new RegExp("^/v4/exports/.+$", "u");
-var pattern168 = new RegExp("^https?://", "u");
-var schema469 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
-var pattern170 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate271(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExport = validate287;
+var schema494 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "updated_from", "updated_to", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "updated_from": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "updated_to": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema499 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
+var schema500 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
+var pattern198 = new RegExp("^/v4/exports/.+$", "u");
+var pattern205 = new RegExp("^https?://", "u");
+var schema501 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
+var pattern207 = new RegExp("^[0-9a-f]{64}$", "u");
+function validate288(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema469.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema501.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -47624,7 +54945,7 @@ function validate271(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sha256 !== void 0) {
       let data2 = data.sha256;
       if (typeof data2 === "string") {
-        if (!pattern170.test(data2)) {
+        if (!pattern207.test(data2)) {
           const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { hint: "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -47804,10 +55125,10 @@ function validate271(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate271.errors = vErrors;
+  validate288.errors = vErrors;
   return errors === 0;
 }
-function validate270(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate287(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48002,7 +55323,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema462.properties, key0)) {
+      if (!func36.call(schema494.properties, key0)) {
         const err21 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err21];
@@ -48024,7 +55345,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "export")) {
-        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema462.properties.object.enum } };
+        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema494.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -48058,7 +55379,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern161.test(data2)) {
+        if (!pattern198.test(data2)) {
           const err26 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
           if (vErrors === null) {
             vErrors = [err26];
@@ -48089,7 +55410,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema462.properties.status.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema494.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -48101,7 +55422,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data4 = data.platform;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err30 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema462.properties.platform.type } };
+        const err30 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema494.properties.platform.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -48110,7 +55431,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-        const err31 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema462.properties.platform.enum } };
+        const err31 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema494.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -48184,7 +55505,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_from !== void 0) {
       let data7 = data.updated_from;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err38 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/type", keyword: "type", params: { type: schema462.properties.updated_from.type } };
+        const err38 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/type", keyword: "type", params: { type: schema494.properties.updated_from.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -48216,7 +55537,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_to !== void 0) {
       let data8 = data.updated_to;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err41 = { instancePath: instancePath + "/updated_to", schemaPath: "#/properties/updated_to/type", keyword: "type", params: { type: schema462.properties.updated_to.type } };
+        const err41 = { instancePath: instancePath + "/updated_to", schemaPath: "#/properties/updated_to/type", keyword: "type", params: { type: schema494.properties.updated_to.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -48311,7 +55632,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.file_url !== void 0) {
       let data11 = data.file_url;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err50 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema462.properties.file_url.type } };
+        const err50 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema494.properties.file_url.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -48320,7 +55641,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data11 === "string") {
-        if (!pattern168.test(data11)) {
+        if (!pattern205.test(data11)) {
           const err51 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { hint: "an http or https address such as https://example.org/files/1" } };
           if (vErrors === null) {
             vErrors = [err51];
@@ -48343,7 +55664,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "events" || data12 === "customers" || data12 === "purchases" || data12 === "purchases_state" || data12 === "subscriptions" || data12 === "entitlements")) {
-        const err53 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema462.properties.type.enum } };
+        const err53 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema494.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err53];
         } else {
@@ -48364,7 +55685,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data13 === "csv" || data13 === "json" || data13 === "ndjson" || data13 === "parquet")) {
-        const err55 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema462.properties.format.enum } };
+        const err55 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema494.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err55];
         } else {
@@ -48385,7 +55706,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data14 === "none" || data14 === "gzip")) {
-        const err57 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema462.properties.compression.enum } };
+        const err57 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema494.properties.compression.enum } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -48430,7 +55751,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data17 === "event_id" || data17 === "properties")) {
-            const err61 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema467.enum } };
+            const err61 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema499.enum } };
             if (vErrors === null) {
               vErrors = [err61];
             } else {
@@ -48452,7 +55773,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment_id !== void 0) {
       let data18 = data.segment_id;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err63 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema462.properties.segment_id.type } };
+        const err63 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema494.properties.segment_id.type } };
         if (vErrors === null) {
           vErrors = [err63];
         } else {
@@ -48496,7 +55817,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data20 = data.error;
       if (!(data20 && typeof data20 == "object" && !Array.isArray(data20)) && data20 !== null) {
-        const err67 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema468.type } };
+        const err67 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema500.type } };
         if (vErrors === null) {
           vErrors = [err67];
         } else {
@@ -48570,8 +55891,8 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.manifest !== void 0) {
-      if (!validate271(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
-        vErrors = vErrors === null ? validate271.errors : vErrors.concat(validate271.errors);
+      if (!validate288(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
+        vErrors = vErrors === null ? validate288.errors : vErrors.concat(validate288.errors);
         errors = vErrors.length;
       }
     }
@@ -48584,13 +55905,13 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate270.errors = vErrors;
+  validate287.errors = vErrors;
   return errors === 0;
 }
-var v4CreateExportBody = validate273;
-var schema473 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "updated_from": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
-var schema474 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
-function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateExportBody = validate290;
+var schema505 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "updated_from": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
+var schema506 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
+function validate291(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48617,7 +55938,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       data.include = [];
     }
     for (const key0 in data) {
-      if (!func36.call(schema473.properties, key0)) {
+      if (!func36.call(schema505.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -48704,7 +56025,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "events" || data3 === "customers" || data3 === "purchases" || data3 === "purchases_state" || data3 === "subscriptions" || data3 === "entitlements")) {
-      const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema473.properties.type.enum } };
+      const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema505.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -48723,7 +56044,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "csv" || data4 === "json" || data4 === "ndjson" || data4 === "parquet")) {
-      const err10 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema473.properties.format.enum } };
+      const err10 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema505.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -48733,7 +56054,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.platform;
     if (typeof data5 !== "string" && data5 !== null) {
-      const err11 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema473.properties.platform.type } };
+      const err11 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema505.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -48742,7 +56063,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === null)) {
-      const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema473.properties.platform.enum } };
+      const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema505.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -48752,7 +56073,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data6 = data.segment_id;
     if (typeof data6 !== "string" && data6 !== null) {
-      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema473.properties.segment_id.type } };
+      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema505.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -48782,7 +56103,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data7 === "none" || data7 === "gzip")) {
-      const err16 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema473.properties.compression.enum } };
+      const err16 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema505.properties.compression.enum } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -48839,7 +56160,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data10 === "event_id" || data10 === "properties")) {
-            const err20 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema474.enum } };
+            const err20 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema506.enum } };
             if (vErrors === null) {
               vErrors = [err20];
             } else {
@@ -48889,23 +56210,23 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate274.errors = vErrors;
+  validate291.errors = vErrors;
   return errors === 0;
 }
-function validate273(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate290(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate274(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate274.errors : vErrors.concat(validate274.errors);
+  if (!validate291(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate291.errors : vErrors.concat(validate291.errors);
     errors = vErrors.length;
   }
-  validate273.errors = vErrors;
+  validate290.errors = vErrors;
   return errors === 0;
 }
-var answerExportList = validate276;
-var schema475 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
-function validate276(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExportList = validate293;
+var schema507 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
+function validate293(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48990,7 +56311,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/exports/history")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema475.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema507.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -49013,8 +56334,8 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate270(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate270.errors : vErrors.concat(validate270.errors);
+          if (!validate287(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate287.errors : vErrors.concat(validate287.errors);
             errors = vErrors.length;
           }
         }
@@ -49079,11 +56400,11 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate276.errors = vErrors;
+  validate293.errors = vErrors;
   return errors === 0;
 }
-var v4GetExportPath = validate278;
-function validate278(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExportPath = validate295;
+function validate295(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49166,16 +56487,16 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate278.errors = vErrors;
+  validate295.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportList = validate279;
-var schema481 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
-var schema483 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
-var schema484 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
-var pattern172 = new RegExp("^/v4/scheduled-reports/.+$", "u");
-var pattern173 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
-function validate280(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReportList = validate296;
+var schema513 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
+var schema515 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
+var schema516 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
+var pattern209 = new RegExp("^/v4/scheduled-reports/.+$", "u");
+var pattern210 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
+function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49388,7 +56709,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema483.properties, key0)) {
+      if (!func36.call(schema515.properties, key0)) {
         const err23 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -49410,7 +56731,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report")) {
-        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema483.properties.object.enum } };
+        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema515.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -49444,7 +56765,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern172.test(data2)) {
+        if (!pattern209.test(data2)) {
           const err28 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -49497,7 +56818,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.send_at !== void 0) {
       let data4 = data.send_at;
       if (typeof data4 === "string") {
-        if (!pattern173.test(data4)) {
+        if (!pattern210.test(data4)) {
           const err33 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err33];
@@ -49560,7 +56881,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "draft" || data6 === "active")) {
-        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema483.properties.status.enum } };
+        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema515.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
@@ -49581,7 +56902,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "sandbox" || data7 === "production")) {
-        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema483.properties.environment.enum } };
+        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema515.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -49656,7 +56977,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data10 === "target_integration")) {
-                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema484.properties.type.enum } };
+                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema516.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err48];
                 } else {
@@ -49846,7 +57167,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data17 === "daily" || data17 === "weekly" || data17 === "monthly")) {
-        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema483.properties.cadence.enum } };
+        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema515.properties.cadence.enum } };
         if (vErrors === null) {
           vErrors = [err66];
         } else {
@@ -49858,7 +57179,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.weekday !== void 0) {
       let data18 = data.weekday;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema483.properties.weekday.type } };
+        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema515.properties.weekday.type } };
         if (vErrors === null) {
           vErrors = [err67];
         } else {
@@ -49867,7 +57188,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data18 === "monday" || data18 === "tuesday" || data18 === "wednesday" || data18 === "thursday" || data18 === "friday" || data18 === "saturday" || data18 === "sunday" || data18 === null)) {
-        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema483.properties.weekday.enum } };
+        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema515.properties.weekday.enum } };
         if (vErrors === null) {
           vErrors = [err68];
         } else {
@@ -49879,7 +57200,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.day_of_month !== void 0) {
       let data19 = data.day_of_month;
       if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19)) && data19 !== null) {
-        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema483.properties.day_of_month.type } };
+        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema515.properties.day_of_month.type } };
         if (vErrors === null) {
           vErrors = [err69];
         } else {
@@ -49920,7 +57241,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data20 === "once" || data20 === "all" || data20 === "skip")) {
-        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema483.properties.missed.enum } };
+        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema515.properties.missed.enum } };
         if (vErrors === null) {
           vErrors = [err73];
         } else {
@@ -49941,7 +57262,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data21 === "shift" || data21 === "skip")) {
-        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema483.properties.on_dst_gap.enum } };
+        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema515.properties.on_dst_gap.enum } };
         if (vErrors === null) {
           vErrors = [err75];
         } else {
@@ -49962,7 +57283,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data22 === "first" || data22 === "both")) {
-        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema483.properties.on_dst_overlap.enum } };
+        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema515.properties.on_dst_overlap.enum } };
         if (vErrors === null) {
           vErrors = [err77];
         } else {
@@ -49983,7 +57304,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data23 === "csv" || data23 === "json" || data23 === "ndjson" || data23 === "parquet")) {
-        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema483.properties.format.enum } };
+        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema515.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err79];
         } else {
@@ -50015,7 +57336,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data25 === "events" || data25 === "customers" || data25 === "purchases" || data25 === "purchases_state" || data25 === "subscriptions" || data25 === "entitlements")) {
-        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema483.properties.type.enum } };
+        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema515.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err82];
         } else {
@@ -50049,7 +57370,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data27 === "event_id" || data27 === "properties")) {
-            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema467.enum } };
+            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema499.enum } };
             if (vErrors === null) {
               vErrors = [err85];
             } else {
@@ -50077,10 +57398,10 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate280.errors = vErrors;
+  validate297.errors = vErrors;
   return errors === 0;
 }
-function validate279(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate296(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50165,7 +57486,7 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema481.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema513.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -50188,8 +57509,8 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate280(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate280.errors : vErrors.concat(validate280.errors);
+          if (!validate297(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate297.errors : vErrors.concat(validate297.errors);
             errors = vErrors.length;
           }
         }
@@ -50223,11 +57544,11 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate279.errors = vErrors;
+  validate296.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportsQuery = validate282;
-function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportsQuery = validate299;
+function validate299(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50318,14 +57639,14 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate282.errors = vErrors;
+  validate299.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReport = validate280;
-var v4CreateScheduledReportBody = validate283;
-var schema491 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
-var schema492 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
-function validate284(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReport = validate297;
+var v4CreateScheduledReportBody = validate300;
+var schema523 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
+var schema524 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
+function validate301(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50415,7 +57736,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema491.properties, key0)) {
+      if (!func36.call(schema523.properties, key0)) {
         const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err6];
@@ -50477,7 +57798,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern173.test(data1)) {
+        if (!pattern210.test(data1)) {
           const err12 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -50540,7 +57861,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "draft" || data3 === "active")) {
-        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema491.properties.status.enum } };
+        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema523.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -50561,7 +57882,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "sandbox" || data4 === "production")) {
-        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema491.properties.environment.enum } };
+        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema523.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -50643,7 +57964,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
                   errors++;
                 }
                 if (!(data7 === "target_integration")) {
-                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema492.properties.type.enum } };
+                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema524.properties.type.enum } };
                   if (vErrors === null) {
                     vErrors = [err26];
                   } else {
@@ -50824,7 +58145,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data11 === "daily" || data11 === "weekly" || data11 === "monthly")) {
-      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema491.properties.cadence.enum } };
+      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema523.properties.cadence.enum } };
       if (vErrors === null) {
         vErrors = [err44];
       } else {
@@ -50834,7 +58155,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data12 = data.weekday;
     if (typeof data12 !== "string" && data12 !== null) {
-      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema491.properties.weekday.type } };
+      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema523.properties.weekday.type } };
       if (vErrors === null) {
         vErrors = [err45];
       } else {
@@ -50843,7 +58164,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data12 === "monday" || data12 === "tuesday" || data12 === "wednesday" || data12 === "thursday" || data12 === "friday" || data12 === "saturday" || data12 === "sunday" || data12 === null)) {
-      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema491.properties.weekday.enum } };
+      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema523.properties.weekday.enum } };
       if (vErrors === null) {
         vErrors = [err46];
       } else {
@@ -50853,7 +58174,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data13 = data.day_of_month;
     if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema491.properties.day_of_month.type } };
+      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema523.properties.day_of_month.type } };
       if (vErrors === null) {
         vErrors = [err47];
       } else {
@@ -50892,7 +58213,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data14 === "once" || data14 === "all" || data14 === "skip")) {
-      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema491.properties.missed.enum } };
+      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema523.properties.missed.enum } };
       if (vErrors === null) {
         vErrors = [err51];
       } else {
@@ -50911,7 +58232,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data15 === "shift" || data15 === "skip")) {
-      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema491.properties.on_dst_gap.enum } };
+      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema523.properties.on_dst_gap.enum } };
       if (vErrors === null) {
         vErrors = [err53];
       } else {
@@ -50930,7 +58251,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data16 === "first" || data16 === "both")) {
-      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema491.properties.on_dst_overlap.enum } };
+      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema523.properties.on_dst_overlap.enum } };
       if (vErrors === null) {
         vErrors = [err55];
       } else {
@@ -50949,7 +58270,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data17 === "csv" || data17 === "json" || data17 === "ndjson" || data17 === "parquet")) {
-      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema491.properties.format.enum } };
+      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema523.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err57];
       } else {
@@ -50979,7 +58300,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data19 === "events" || data19 === "customers" || data19 === "purchases" || data19 === "purchases_state" || data19 === "subscriptions" || data19 === "entitlements")) {
-      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema491.properties.type.enum } };
+      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema523.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err60];
       } else {
@@ -51027,7 +58348,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data21 === "event_id" || data21 === "properties")) {
-            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema474.enum } };
+            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema506.enum } };
             if (vErrors === null) {
               vErrors = [err63];
             } else {
@@ -51077,23 +58398,23 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate284.errors = vErrors;
+  validate301.errors = vErrors;
   return errors === 0;
 }
-function validate283(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate284(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate284.errors : vErrors.concat(validate284.errors);
+  if (!validate301(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate301.errors : vErrors.concat(validate301.errors);
     errors = vErrors.length;
   }
-  validate283.errors = vErrors;
+  validate300.errors = vErrors;
   return errors === 0;
 }
-var answerReportDestinationList = validate286;
-var schema494 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
-function validate286(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerReportDestinationList = validate303;
+var schema526 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
+function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51178,7 +58499,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports/destinations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema494.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema526.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -51244,7 +58565,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "target_integration")) {
-                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema484.properties.type.enum } };
+                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema516.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err14];
                 } else {
@@ -51347,11 +58668,11 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate286.errors = vErrors;
+  validate303.errors = vErrors;
   return errors === 0;
 }
-var v4GetScheduledReportPath = validate287;
-function validate287(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetScheduledReportPath = validate304;
+function validate304(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51434,13 +58755,13 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate287.errors = vErrors;
+  validate304.errors = vErrors;
   return errors === 0;
 }
-var answerReportOperation = validate288;
-var schema499 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
-var pattern178 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
-function validate288(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerReportOperation = validate305;
+var schema531 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
+var pattern215 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
+function validate305(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51504,7 +58825,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema499.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema531.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -51516,7 +58837,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern178.test(data1)) {
+        if (!pattern215.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -51566,14 +58887,14 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate288.errors = vErrors;
+  validate305.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportRunList = validate289;
-var schema502 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
-var pattern180 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
-var schema505 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
-function validate291(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReportRunList = validate306;
+var schema534 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
+var pattern217 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
+var schema537 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
+function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51706,7 +59027,7 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "delivered" || data2 === "withheld" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema505.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema537.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -51718,7 +59039,7 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema505.properties.reason.type } };
+        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema537.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -51762,7 +59083,7 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema505.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema537.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -51844,10 +59165,10 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate291.errors = vErrors;
+  validate308.errors = vErrors;
   return errors === 0;
 }
-function validate290(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate307(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52024,7 +59345,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema502.properties, key0)) {
+      if (!func36.call(schema534.properties, key0)) {
         const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -52046,7 +59367,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report_run")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema502.properties.object.enum } };
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema534.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -52080,7 +59401,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern180.test(data2)) {
+        if (!pattern217.test(data2)) {
           const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-report-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -52133,7 +59454,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "scheduled" || data4 === "test")) {
-        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema502.properties.kind.enum } };
+        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema534.properties.kind.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -52145,7 +59466,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.slot !== void 0) {
       let data5 = data.slot;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema502.properties.slot.type } };
+        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema534.properties.slot.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -52250,7 +59571,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data8 === "pending" || data8 === "running" || data8 === "finished")) {
-        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema502.properties.status.enum } };
+        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema534.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -52262,7 +59583,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.outcome !== void 0) {
       let data9 = data.outcome;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema502.properties.outcome.type } };
+        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema534.properties.outcome.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -52271,7 +59592,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "delivered" || data9 === "empty" || data9 === "withheld" || data9 === "failed" || data9 === "skipped" || data9 === null)) {
-        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema502.properties.outcome.enum } };
+        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema534.properties.outcome.enum } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -52283,7 +59604,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema502.properties.reason.type } };
+        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema534.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -52327,7 +59648,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.export_id !== void 0) {
       let data12 = data.export_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema502.properties.export_id.type } };
+        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema534.properties.export_id.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -52339,7 +59660,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rows !== void 0) {
       let data13 = data.rows;
       if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema502.properties.rows.type } };
+        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema534.properties.rows.type } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -52414,8 +59735,8 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate291(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate291.errors : vErrors.concat(validate291.errors);
+          if (!validate308(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate308.errors : vErrors.concat(validate308.errors);
             errors = vErrors.length;
           }
         }
@@ -52533,10 +59854,10 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate290.errors = vErrors;
+  validate307.errors = vErrors;
   return errors === 0;
 }
-function validate289(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52612,7 +59933,7 @@ function validate289(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern178.test(data1)) {
+        if (!pattern215.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -52645,8 +59966,8 @@ function validate289(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate290(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate290.errors : vErrors.concat(validate290.errors);
+          if (!validate307(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate307.errors : vErrors.concat(validate307.errors);
             errors = vErrors.length;
           }
         }
@@ -52711,12 +60032,12 @@ function validate289(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate289.errors = vErrors;
+  validate306.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportRunsQuery = validate294;
-var schema513 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
-function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportRunsQuery = validate311;
+var schema545 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
+function validate311(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52855,7 +60176,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "delivered" || data3 === "empty" || data3 === "withheld" || data3 === "failed" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema513.properties["filter[outcome][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema545.properties["filter[outcome][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -52946,11 +60267,11 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate294.errors = vErrors;
+  validate311.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunPath = validate295;
-function validate295(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunPath = validate312;
+function validate312(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53033,11 +60354,11 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate295.errors = vErrors;
+  validate312.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunBody = validate296;
-function validate296(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunBody = validate313;
+function validate313(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53173,16 +60494,16 @@ function validate296(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate296.errors = vErrors;
+  validate313.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationList = validate297;
-var schema518 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
-var schema520 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
-var schema521 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
-var schema522 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
-var pattern191 = new RegExp("^/v4/integrations/.+$", "u");
-function validate298(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationList = validate314;
+var schema550 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
+var schema552 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
+var schema553 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
+var schema554 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
+var pattern228 = new RegExp("^/v4/integrations/.+$", "u");
+function validate315(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53341,7 +60662,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema520.properties, key0)) {
+      if (!func36.call(schema552.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -53363,7 +60684,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema520.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema552.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -53397,7 +60718,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern191.test(data2)) {
+        if (!pattern228.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -53450,7 +60771,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe")) {
-        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema521.enum } };
+        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema553.enum } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -53471,7 +60792,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === 0 || data6 === 1 || data6 === 2)) {
-        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema522.enum } };
+        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema554.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -53629,7 +60950,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data11 = data.last_error_message;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema520.properties.last_error_message.type } };
+        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema552.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err44];
         } else {
@@ -53705,7 +61026,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.held_since !== void 0) {
       let data14 = data.held_since;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema520.properties.held_since.type } };
+        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema552.properties.held_since.type } };
         if (vErrors === null) {
           vErrors = [err51];
         } else {
@@ -53769,7 +61090,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.next_probe_at !== void 0) {
       let data16 = data.next_probe_at;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema520.properties.next_probe_at.type } };
+        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema552.properties.next_probe_at.type } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -53807,10 +61128,10 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate298.errors = vErrors;
+  validate315.errors = vErrors;
   return errors === 0;
 }
-function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate314(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53895,7 +61216,7 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema518.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema550.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -53909,8 +61230,8 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate298(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate298.errors : vErrors.concat(validate298.errors);
+          if (!validate315(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate315.errors : vErrors.concat(validate315.errors);
             errors = vErrors.length;
           }
         }
@@ -53954,14 +61275,14 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate297.errors = vErrors;
+  validate314.errors = vErrors;
   return errors === 0;
 }
-var answerIntegration = validate298;
-var v4CreateIntegrationBody = validate300;
-var schema530 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
-var schema531 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
-function validate301(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegration = validate315;
+var v4CreateIntegrationBody = validate317;
+var schema562 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
+var schema563 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
+function validate318(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54056,7 +61377,7 @@ function validate301(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "amplitude" || data1 === "appmetrica" || data1 === "facebook" || data1 === "firebase" || data1 === "mixpanel" || data1 === "posthog" || data1 === "segment" || data1 === "searchads" || data1 === "adjust" || data1 === "appsflyer" || data1 === "branch" || data1 === "kochava" || data1 === "singular" || data1 === "split_metrics" || data1 === "asapty" || data1 === "tenjin" || data1 === "amazon_s3" || data1 === "google_cloud_storage" || data1 === "slack" || data1 === "webhooks" || data1 === "braze" || data1 === "clevertap" || data1 === "mailchimp" || data1 === "onesignal" || data1 === "pushwoosh" || data1 === "email")) {
-        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema530.enum } };
+        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema562.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -54077,7 +61398,7 @@ function validate301(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "iOS" || data2 === "Android" || data2 === "Stripe")) {
-        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema531.enum } };
+        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema563.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -54095,24 +61416,24 @@ function validate301(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate301.errors = vErrors;
+  validate318.errors = vErrors;
   return errors === 0;
 }
-function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate317(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate301(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate301.errors : vErrors.concat(validate301.errors);
+  if (!validate318(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate318.errors : vErrors.concat(validate318.errors);
     errors = vErrors.length;
   }
-  validate300.errors = vErrors;
+  validate317.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationsMeta = validate303;
-var schema532 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
-var schema534 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
-function validate304(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationsMeta = validate320;
+var schema564 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
+var schema566 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
+function validate321(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54225,7 +61546,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "amplitude" || data4 === "appmetrica" || data4 === "facebook" || data4 === "firebase" || data4 === "mixpanel" || data4 === "posthog" || data4 === "segment" || data4 === "searchads" || data4 === "adjust" || data4 === "appsflyer" || data4 === "branch" || data4 === "kochava" || data4 === "singular" || data4 === "split_metrics" || data4 === "asapty" || data4 === "tenjin" || data4 === "amazon_s3" || data4 === "google_cloud_storage" || data4 === "slack" || data4 === "webhooks" || data4 === "braze" || data4 === "clevertap" || data4 === "mailchimp" || data4 === "onesignal" || data4 === "pushwoosh" || data4 === "email")) {
-                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema534.enum } };
+                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema566.enum } };
                 if (vErrors === null) {
                   vErrors = [err10];
                 } else {
@@ -54250,7 +61571,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
                     errors++;
                   }
                   if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe")) {
-                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema521.enum } };
+                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema553.enum } };
                     if (vErrors === null) {
                       vErrors = [err12];
                     } else {
@@ -54298,10 +61619,10 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate304.errors = vErrors;
+  validate321.errors = vErrors;
   return errors === 0;
 }
-function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate320(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54356,7 +61677,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integrations_meta")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema532.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema564.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -54377,7 +61698,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations/meta")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema532.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema564.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -54391,8 +61712,8 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate304(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate304.errors : vErrors.concat(validate304.errors);
+          if (!validate321(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate321.errors : vErrors.concat(validate321.errors);
             errors = vErrors.length;
           }
         }
@@ -54415,11 +61736,572 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate303.errors = vErrors;
+  validate320.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusPath = validate306;
-function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAppleAdsConnection = validate323;
+var schema568 = { "type": "object", "required": ["object", "url", "status", "next_action", "dashboard_url", "reporting", "campaign_management", "orgs", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["apple_ads_connection"] }, "url": { "type": "string", "enum": ["/v4/integrations/apple-ads/connection"] }, "status": { "type": "string", "enum": ["not_connected", "verifying", "connected", "legacy_credentials", "error"] }, "next_action": { "type": "string", "enum": ["none", "connect", "wait", "reconnect", "grant_permissions"] }, "dashboard_url": { "type": ["string", "null"] }, "reporting": { "$ref": "answer:AppleAdsReporting" }, "campaign_management": { "$ref": "answer:AppleAdsCampaignManagement" }, "orgs": { "type": "array", "items": { "$ref": "answer:AppleAdsOrg" } }, "error": { "type": ["string", "null"] } }, "$id": "answer:AppleAdsConnection" };
+var schema569 = { "type": "object", "required": ["state", "last_synced_at", "data_through"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "syncing", "unavailable"] }, "last_synced_at": { "type": ["string", "null"], "format": "date-time" }, "data_through": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" } }, "$id": "answer:AppleAdsReporting" };
+var schema570 = { "type": "object", "required": ["state", "can_write", "reason_code"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "unknown", "unavailable"] }, "can_write": { "type": "boolean" }, "reason_code": { "type": ["string", "null"], "enum": ["permissions_not_checked_yet", "permission_data_stale", "permission_missing", "not_connected", null] } }, "$id": "answer:AppleAdsCampaignManagement" };
+function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.next_action === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "next_action" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.dashboard_url === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "dashboard_url" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.reporting === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reporting" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.campaign_management === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "campaign_management" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.orgs === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "orgs" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.error === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "error" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema568.properties, key0)) {
+        const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data0 === "apple_ads_connection")) {
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema568.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/integrations/apple-ads/connection")) {
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema568.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data2 = data.status;
+      if (typeof data2 !== "string") {
+        const err14 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (!(data2 === "not_connected" || data2 === "verifying" || data2 === "connected" || data2 === "legacy_credentials" || data2 === "error")) {
+        const err15 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema568.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.next_action !== void 0) {
+      let data3 = data.next_action;
+      if (typeof data3 !== "string") {
+        const err16 = { instancePath: instancePath + "/next_action", schemaPath: "#/properties/next_action/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (!(data3 === "none" || data3 === "connect" || data3 === "wait" || data3 === "reconnect" || data3 === "grant_permissions")) {
+        const err17 = { instancePath: instancePath + "/next_action", schemaPath: "#/properties/next_action/enum", keyword: "enum", params: { allowedValues: schema568.properties.next_action.enum } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.dashboard_url !== void 0) {
+      let data4 = data.dashboard_url;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err18 = { instancePath: instancePath + "/dashboard_url", schemaPath: "#/properties/dashboard_url/type", keyword: "type", params: { type: schema568.properties.dashboard_url.type } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.reporting !== void 0) {
+      let data5 = data.reporting;
+      if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
+        if (data5.state === void 0) {
+          const err19 = { instancePath: instancePath + "/reporting", schemaPath: "answer:AppleAdsReporting/required", keyword: "required", params: { missingProperty: "state" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        if (data5.last_synced_at === void 0) {
+          const err20 = { instancePath: instancePath + "/reporting", schemaPath: "answer:AppleAdsReporting/required", keyword: "required", params: { missingProperty: "last_synced_at" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (data5.data_through === void 0) {
+          const err21 = { instancePath: instancePath + "/reporting", schemaPath: "answer:AppleAdsReporting/required", keyword: "required", params: { missingProperty: "data_through" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        for (const key1 in data5) {
+          if (!(key1 === "state" || key1 === "last_synced_at" || key1 === "data_through")) {
+            const err22 = { instancePath: instancePath + "/reporting", schemaPath: "answer:AppleAdsReporting/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err22];
+            } else {
+              vErrors.push(err22);
+            }
+            errors++;
+          }
+        }
+        if (data5.state !== void 0) {
+          let data6 = data5.state;
+          if (typeof data6 !== "string") {
+            const err23 = { instancePath: instancePath + "/reporting/state", schemaPath: "answer:AppleAdsReporting/properties/state/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err23];
+            } else {
+              vErrors.push(err23);
+            }
+            errors++;
+          }
+          if (!(data6 === "ready" || data6 === "syncing" || data6 === "unavailable")) {
+            const err24 = { instancePath: instancePath + "/reporting/state", schemaPath: "answer:AppleAdsReporting/properties/state/enum", keyword: "enum", params: { allowedValues: schema569.properties.state.enum } };
+            if (vErrors === null) {
+              vErrors = [err24];
+            } else {
+              vErrors.push(err24);
+            }
+            errors++;
+          }
+        }
+        if (data5.last_synced_at !== void 0) {
+          let data7 = data5.last_synced_at;
+          if (typeof data7 !== "string" && data7 !== null) {
+            const err25 = { instancePath: instancePath + "/reporting/last_synced_at", schemaPath: "answer:AppleAdsReporting/properties/last_synced_at/type", keyword: "type", params: { type: schema569.properties.last_synced_at.type } };
+            if (vErrors === null) {
+              vErrors = [err25];
+            } else {
+              vErrors.push(err25);
+            }
+            errors++;
+          }
+          if (typeof data7 === "string") {
+            if (!formats0(data7)) {
+              const err26 = { instancePath: instancePath + "/reporting/last_synced_at", schemaPath: "answer:AppleAdsReporting/properties/last_synced_at/format", keyword: "format", params: { format: "date-time" } };
+              if (vErrors === null) {
+                vErrors = [err26];
+              } else {
+                vErrors.push(err26);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data5.data_through !== void 0) {
+          let data8 = data5.data_through;
+          if (typeof data8 !== "string" && data8 !== null) {
+            const err27 = { instancePath: instancePath + "/reporting/data_through", schemaPath: "answer:AppleAdsReporting/properties/data_through/type", keyword: "type", params: { type: schema569.properties.data_through.type } };
+            if (vErrors === null) {
+              vErrors = [err27];
+            } else {
+              vErrors.push(err27);
+            }
+            errors++;
+          }
+          if (typeof data8 === "string") {
+            if (!pattern102.test(data8)) {
+              const err28 = { instancePath: instancePath + "/reporting/data_through", schemaPath: "answer:AppleAdsReporting/properties/data_through/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+              if (vErrors === null) {
+                vErrors = [err28];
+              } else {
+                vErrors.push(err28);
+              }
+              errors++;
+            }
+          }
+        }
+      } else {
+        const err29 = { instancePath: instancePath + "/reporting", schemaPath: "answer:AppleAdsReporting/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+    }
+    if (data.campaign_management !== void 0) {
+      let data9 = data.campaign_management;
+      if (data9 && typeof data9 == "object" && !Array.isArray(data9)) {
+        if (data9.state === void 0) {
+          const err30 = { instancePath: instancePath + "/campaign_management", schemaPath: "answer:AppleAdsCampaignManagement/required", keyword: "required", params: { missingProperty: "state" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        if (data9.can_write === void 0) {
+          const err31 = { instancePath: instancePath + "/campaign_management", schemaPath: "answer:AppleAdsCampaignManagement/required", keyword: "required", params: { missingProperty: "can_write" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        if (data9.reason_code === void 0) {
+          const err32 = { instancePath: instancePath + "/campaign_management", schemaPath: "answer:AppleAdsCampaignManagement/required", keyword: "required", params: { missingProperty: "reason_code" } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+        for (const key2 in data9) {
+          if (!(key2 === "state" || key2 === "can_write" || key2 === "reason_code")) {
+            const err33 = { instancePath: instancePath + "/campaign_management", schemaPath: "answer:AppleAdsCampaignManagement/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            if (vErrors === null) {
+              vErrors = [err33];
+            } else {
+              vErrors.push(err33);
+            }
+            errors++;
+          }
+        }
+        if (data9.state !== void 0) {
+          let data10 = data9.state;
+          if (typeof data10 !== "string") {
+            const err34 = { instancePath: instancePath + "/campaign_management/state", schemaPath: "answer:AppleAdsCampaignManagement/properties/state/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
+          }
+          if (!(data10 === "ready" || data10 === "unknown" || data10 === "unavailable")) {
+            const err35 = { instancePath: instancePath + "/campaign_management/state", schemaPath: "answer:AppleAdsCampaignManagement/properties/state/enum", keyword: "enum", params: { allowedValues: schema570.properties.state.enum } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+        }
+        if (data9.can_write !== void 0) {
+          if (typeof data9.can_write !== "boolean") {
+            const err36 = { instancePath: instancePath + "/campaign_management/can_write", schemaPath: "answer:AppleAdsCampaignManagement/properties/can_write/type", keyword: "type", params: { type: "boolean" } };
+            if (vErrors === null) {
+              vErrors = [err36];
+            } else {
+              vErrors.push(err36);
+            }
+            errors++;
+          }
+        }
+        if (data9.reason_code !== void 0) {
+          let data12 = data9.reason_code;
+          if (typeof data12 !== "string" && data12 !== null) {
+            const err37 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/type", keyword: "type", params: { type: schema570.properties.reason_code.type } };
+            if (vErrors === null) {
+              vErrors = [err37];
+            } else {
+              vErrors.push(err37);
+            }
+            errors++;
+          }
+          if (!(data12 === "permissions_not_checked_yet" || data12 === "permission_data_stale" || data12 === "permission_missing" || data12 === "not_connected" || data12 === null)) {
+            const err38 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/enum", keyword: "enum", params: { allowedValues: schema570.properties.reason_code.enum } };
+            if (vErrors === null) {
+              vErrors = [err38];
+            } else {
+              vErrors.push(err38);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err39 = { instancePath: instancePath + "/campaign_management", schemaPath: "answer:AppleAdsCampaignManagement/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err39];
+        } else {
+          vErrors.push(err39);
+        }
+        errors++;
+      }
+    }
+    if (data.orgs !== void 0) {
+      let data13 = data.orgs;
+      if (Array.isArray(data13)) {
+        const len0 = data13.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data14 = data13[i0];
+          if (data14 && typeof data14 == "object" && !Array.isArray(data14)) {
+            if (data14.id === void 0) {
+              const err40 = { instancePath: instancePath + "/orgs/" + i0, schemaPath: "answer:AppleAdsOrg/required", keyword: "required", params: { missingProperty: "id" } };
+              if (vErrors === null) {
+                vErrors = [err40];
+              } else {
+                vErrors.push(err40);
+              }
+              errors++;
+            }
+            if (data14.name === void 0) {
+              const err41 = { instancePath: instancePath + "/orgs/" + i0, schemaPath: "answer:AppleAdsOrg/required", keyword: "required", params: { missingProperty: "name" } };
+              if (vErrors === null) {
+                vErrors = [err41];
+              } else {
+                vErrors.push(err41);
+              }
+              errors++;
+            }
+            if (data14.currency === void 0) {
+              const err42 = { instancePath: instancePath + "/orgs/" + i0, schemaPath: "answer:AppleAdsOrg/required", keyword: "required", params: { missingProperty: "currency" } };
+              if (vErrors === null) {
+                vErrors = [err42];
+              } else {
+                vErrors.push(err42);
+              }
+              errors++;
+            }
+            if (data14.time_zone === void 0) {
+              const err43 = { instancePath: instancePath + "/orgs/" + i0, schemaPath: "answer:AppleAdsOrg/required", keyword: "required", params: { missingProperty: "time_zone" } };
+              if (vErrors === null) {
+                vErrors = [err43];
+              } else {
+                vErrors.push(err43);
+              }
+              errors++;
+            }
+            for (const key3 in data14) {
+              if (!(key3 === "id" || key3 === "name" || key3 === "currency" || key3 === "time_zone")) {
+                const err44 = { instancePath: instancePath + "/orgs/" + i0, schemaPath: "answer:AppleAdsOrg/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+                if (vErrors === null) {
+                  vErrors = [err44];
+                } else {
+                  vErrors.push(err44);
+                }
+                errors++;
+              }
+            }
+            if (data14.id !== void 0) {
+              if (typeof data14.id !== "string") {
+                const err45 = { instancePath: instancePath + "/orgs/" + i0 + "/id", schemaPath: "answer:AppleAdsOrg/properties/id/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err45];
+                } else {
+                  vErrors.push(err45);
+                }
+                errors++;
+              }
+            }
+            if (data14.name !== void 0) {
+              if (typeof data14.name !== "string") {
+                const err46 = { instancePath: instancePath + "/orgs/" + i0 + "/name", schemaPath: "answer:AppleAdsOrg/properties/name/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err46];
+                } else {
+                  vErrors.push(err46);
+                }
+                errors++;
+              }
+            }
+            if (data14.currency !== void 0) {
+              if (typeof data14.currency !== "string") {
+                const err47 = { instancePath: instancePath + "/orgs/" + i0 + "/currency", schemaPath: "answer:AppleAdsOrg/properties/currency/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err47];
+                } else {
+                  vErrors.push(err47);
+                }
+                errors++;
+              }
+            }
+            if (data14.time_zone !== void 0) {
+              if (typeof data14.time_zone !== "string") {
+                const err48 = { instancePath: instancePath + "/orgs/" + i0 + "/time_zone", schemaPath: "answer:AppleAdsOrg/properties/time_zone/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err48];
+                } else {
+                  vErrors.push(err48);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err49 = { instancePath: instancePath + "/orgs/" + i0, schemaPath: "answer:AppleAdsOrg/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err49];
+            } else {
+              vErrors.push(err49);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err50 = { instancePath: instancePath + "/orgs", schemaPath: "#/properties/orgs/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err50];
+        } else {
+          vErrors.push(err50);
+        }
+        errors++;
+      }
+    }
+    if (data.error !== void 0) {
+      let data19 = data.error;
+      if (typeof data19 !== "string" && data19 !== null) {
+        const err51 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema568.properties.error.type } };
+        if (vErrors === null) {
+          vErrors = [err51];
+        } else {
+          vErrors.push(err51);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err52 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err52];
+    } else {
+      vErrors.push(err52);
+    }
+    errors++;
+  }
+  validate323.errors = vErrors;
+  return errors === 0;
+}
+var v4UpdateIntegrationStatusPath = validate324;
+function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54502,12 +62384,12 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate306.errors = vErrors;
+  validate324.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusBody = validate307;
-var schema539 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
-function validate307(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusBody = validate325;
+var schema575 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
+function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54544,7 +62426,7 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === 0 || data0 === 1)) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema539.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema575.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -54582,17 +62464,17 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate307.errors = vErrors;
+  validate325.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationConfig = validate308;
-var schema540 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
-var schema542 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
-var pattern199 = new RegExp("^/v4/integrations/.+/config$", "u");
-var pattern200 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
-var pattern201 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern203 = new RegExp("^(whsec_|….{4}$)", "u");
-function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationConfig = validate326;
+var schema576 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
+var schema578 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
+var pattern237 = new RegExp("^/v4/integrations/.+/config$", "u");
+var pattern238 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
+var pattern239 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern241 = new RegExp("^(whsec_|….{4}$)", "u");
+function validate326(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54679,7 +62561,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema540.properties, key0)) {
+      if (!func36.call(schema576.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -54701,7 +62583,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_config")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema540.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema576.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -54713,7 +62595,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern199.test(data1)) {
+        if (!pattern237.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/config" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -54766,7 +62648,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "amplitude" || data3 === "appmetrica" || data3 === "facebook" || data3 === "firebase" || data3 === "mixpanel" || data3 === "posthog" || data3 === "segment" || data3 === "searchads" || data3 === "adjust" || data3 === "appsflyer" || data3 === "branch" || data3 === "kochava" || data3 === "singular" || data3 === "split_metrics" || data3 === "asapty" || data3 === "tenjin" || data3 === "amazon_s3" || data3 === "google_cloud_storage" || data3 === "slack" || data3 === "webhooks" || data3 === "braze" || data3 === "clevertap" || data3 === "mailchimp" || data3 === "onesignal" || data3 === "pushwoosh" || data3 === "email")) {
-        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema534.enum } };
+        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema566.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -54813,7 +62695,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data5 = data.events;
       if (!Array.isArray(data5) && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema542.type } };
+        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema578.type } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -54853,7 +62735,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern200.test(data6)) {
+            if (!pattern238.test(data6)) {
               const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
               if (vErrors === null) {
                 vErrors = [err25];
@@ -54907,7 +62789,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern201.test(key2)) {
+            if (!pattern239.test(key2)) {
               const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err30];
@@ -54989,7 +62871,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "price" || data9 === "proceeds")) {
-        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema540.properties.revenue.enum } };
+        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema576.properties.revenue.enum } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -55033,7 +62915,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data11 = data.generated_signing_secret;
       if (typeof data11 === "string") {
-        if (!pattern203.test(data11)) {
+        if (!pattern241.test(data11)) {
           const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err42];
@@ -55061,13 +62943,13 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate308.errors = vErrors;
+  validate326.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationConfigBody = validate309;
-var schema546 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
-var schema548 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
-function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationConfigBody = validate327;
+var schema582 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
+var schema584 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
+function validate328(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55143,7 +63025,7 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data1 = data.events;
       if (!Array.isArray(data1) && data1 !== null) {
-        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema548.type } };
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema584.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -55208,7 +63090,7 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern200.test(data2)) {
+              if (!pattern238.test(data2)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -55294,7 +63176,7 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern201.test(key2)) {
+            if (!pattern239.test(key2)) {
               const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err19];
@@ -55384,7 +63266,7 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "price" || data5 === "proceeds")) {
-      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema546.properties.revenue.enum } };
+      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema582.properties.revenue.enum } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -55401,24 +63283,24 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate310.errors = vErrors;
+  validate328.errors = vErrors;
   return errors === 0;
 }
-function validate309(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate310(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate310.errors : vErrors.concat(validate310.errors);
+  if (!validate328(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate328.errors : vErrors.concat(validate328.errors);
     errors = vErrors.length;
   }
-  validate309.errors = vErrors;
+  validate327.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationTest = validate312;
-var schema550 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
-var pattern206 = new RegExp("^/v4/integrations/.+/test$", "u");
-function validate312(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationTest = validate330;
+var schema586 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
+var pattern244 = new RegExp("^/v4/integrations/.+/test$", "u");
+function validate330(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55500,7 +63382,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema550.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema586.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -55512,7 +63394,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern206.test(data1)) {
+        if (!pattern244.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -55545,7 +63427,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema550.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema586.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -55609,7 +63491,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema550.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema586.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -55627,11 +63509,11 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate312.errors = vErrors;
+  validate330.errors = vErrors;
   return errors === 0;
 }
-var v4TestIntegrationBody = validate313;
-function validate313(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4TestIntegrationBody = validate331;
+function validate331(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55679,7 +63561,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern201.test(data0)) {
+      if (!pattern239.test(data0)) {
         const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -55706,16 +63588,16 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate313.errors = vErrors;
+  validate331.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationDeliveryList = validate314;
-var pattern208 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
-var schema555 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
-var schema556 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
-var pattern209 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
-var schema557 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
-function validate316(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationDeliveryList = validate332;
+var pattern246 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
+var schema591 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
+var schema592 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
+var pattern247 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
+var schema593 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
+function validate334(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55851,7 +63733,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
       if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
-        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema557.properties.duration_ms.type } };
+        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema593.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -55883,7 +63765,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema557.properties.http_status.type } };
+        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema593.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -55915,7 +63797,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema557.properties.error.type } };
+        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema593.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -55927,7 +63809,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.response !== void 0) {
       let data5 = data.response;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema557.properties.response.type } };
+        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema593.properties.response.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -55945,10 +63827,10 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate316.errors = vErrors;
+  validate334.errors = vErrors;
   return errors === 0;
 }
-function validate315(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56098,7 +63980,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema555.properties, key0)) {
+      if (!func36.call(schema591.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -56120,7 +64002,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_delivery")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema555.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema591.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -56154,7 +64036,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern209.test(data2)) {
+        if (!pattern247.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -56242,7 +64124,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data6 = data.user_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema555.properties.user_id.type } };
+        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema591.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -56263,7 +64145,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "event" || data7 === "automation")) {
-        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema555.properties.source.enum } };
+        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema591.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -56275,7 +64157,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.run_id !== void 0) {
       let data8 = data.run_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema555.properties.run_id.type } };
+        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema591.properties.run_id.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -56296,7 +64178,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "pending" || data9 === "retrying" || data9 === "held" || data9 === "delivered" || data9 === "failed")) {
-        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema556.enum } };
+        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema592.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -56308,7 +64190,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema555.properties.reason.type } };
+        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema591.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -56317,7 +64199,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "exhausted" || data10 === "gone" || data10 === "rejected" || data10 === "expired" || data10 === "integration_deleted" || data10 === "run_cancelled" || data10 === null)) {
-        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema555.properties.reason.enum } };
+        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema591.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -56372,8 +64254,8 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data12.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate316(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate316.errors : vErrors.concat(validate316.errors);
+          if (!validate334(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate334.errors : vErrors.concat(validate334.errors);
             errors = vErrors.length;
           }
         }
@@ -56491,10 +64373,10 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate315.errors = vErrors;
+  validate333.errors = vErrors;
   return errors === 0;
 }
-function validate314(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate332(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56570,7 +64452,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern208.test(data1)) {
+        if (!pattern246.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -56603,8 +64485,8 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate315(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate315.errors : vErrors.concat(validate315.errors);
+          if (!validate333(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate333.errors : vErrors.concat(validate333.errors);
             errors = vErrors.length;
           }
         }
@@ -56669,12 +64551,12 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate314.errors = vErrors;
+  validate332.errors = vErrors;
   return errors === 0;
 }
-var v4ListIntegrationDeliveriesQuery = validate319;
-var schema565 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
-function validate319(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListIntegrationDeliveriesQuery = validate337;
+var schema601 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
+function validate337(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56813,7 +64695,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "retrying" || data3 === "held" || data3 === "delivered" || data3 === "failed")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema565.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema601.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -57090,12 +64972,12 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate319.errors = vErrors;
+  validate337.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationReplay = validate320;
-var schema566 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
-function validate320(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationReplay = validate338;
+var schema602 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
+function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57168,7 +65050,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema566.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema602.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -57180,7 +65062,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern208.test(data1)) {
+        if (!pattern246.test(data1)) {
           const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -57211,7 +65093,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Replay queued")) {
-        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema566.properties.message.enum } };
+        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema602.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -57272,12 +65154,12 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate320.errors = vErrors;
+  validate338.errors = vErrors;
   return errors === 0;
 }
-var v4ReplayIntegrationDeliveriesBody = validate321;
-var schema568 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
-function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ReplayIntegrationDeliveriesBody = validate339;
+var schema604 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
+function validate340(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57417,7 +65299,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern201.test(data3)) {
+              if (!pattern239.test(data3)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -57509,7 +65391,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data5 === "delivered" || data5 === "failed" || data5 === "missing")) {
-            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema568.properties.status.then.items.enum } };
+            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema604.properties.status.then.items.enum } };
             if (vErrors === null) {
               vErrors = [err18];
             } else {
@@ -57559,32 +65441,32 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate322.errors = vErrors;
+  validate340.errors = vErrors;
   return errors === 0;
 }
-function validate321(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate322(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate322.errors : vErrors.concat(validate322.errors);
+  if (!validate340(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate340.errors : vErrors.concat(validate340.errors);
     errors = vErrors.length;
   }
-  validate321.errors = vErrors;
+  validate339.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationList = validate324;
-var schema570 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
-var schema572 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
-var schema574 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
-var pattern217 = new RegExp("^/v4/automations/.+$", "u");
-var schema575 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
-var schema576 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
-var schema577 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
-var schema579 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
-var pattern218 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
-var pattern219 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
-function validate328(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationList = validate342;
+var schema606 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
+var schema608 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
+var schema610 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
+var pattern255 = new RegExp("^/v4/automations/.+$", "u");
+var schema611 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
+var schema612 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
+var schema613 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
+var schema615 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
+var pattern256 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
+var pattern257 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+function validate346(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57648,7 +65530,7 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -57679,7 +65561,7 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema579.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema615.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -57709,7 +65591,7 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern219.test(data2)) {
+        if (!pattern257.test(data2)) {
           const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -57737,12 +65619,12 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate328.errors = vErrors;
+  validate346.errors = vErrors;
   return errors === 0;
 }
-var schema582 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
-var pattern221 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
-function validate329(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema618 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
+var pattern259 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
+function validate347(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57815,7 +65697,7 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -57846,7 +65728,7 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema582.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema618.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -57858,7 +65740,7 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!pattern221.test(data2)) {
+        if (!pattern259.test(data2)) {
           const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -57917,12 +65799,12 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate329.errors = vErrors;
+  validate347.errors = vErrors;
   return errors === 0;
 }
-var schema584 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
-var wrapper0 = { validate: validate327 };
-function validate331(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema620 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
+var wrapper0 = { validate: validate345 };
+function validate349(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57952,10 +65834,10 @@ function validate331(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate331.errors = vErrors;
+  validate349.errors = vErrors;
   return errors === 0;
 }
-function validate330(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate348(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58028,7 +65910,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -58059,7 +65941,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema584.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema620.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -58071,7 +65953,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema584.properties.event.type } };
+        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema620.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -58196,7 +66078,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern219.test(data4)) {
+        if (!pattern257.test(data4)) {
           const err22 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -58216,8 +66098,8 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate331(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate331.errors : vErrors.concat(validate331.errors);
+      if (!validate349(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate349.errors : vErrors.concat(validate349.errors);
         errors = vErrors.length;
       }
     }
@@ -58230,11 +66112,11 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate330.errors = vErrors;
+  validate348.errors = vErrors;
   return errors === 0;
 }
-var schema588 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
-function validate334(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema624 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
+function validate352(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58351,10 +66233,10 @@ function validate334(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate334.errors = vErrors;
+  validate352.errors = vErrors;
   return errors === 0;
 }
-function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate351(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58418,7 +66300,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -58449,7 +66331,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema588.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema624.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -58472,8 +66354,8 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate334(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate334.errors : vErrors.concat(validate334.errors);
+          if (!validate352(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate352.errors : vErrors.concat(validate352.errors);
             errors = vErrors.length;
           }
         }
@@ -58488,14 +66370,14 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate331(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate331.errors : vErrors.concat(validate331.errors);
+      if (!validate349(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate349.errors : vErrors.concat(validate349.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate331(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate331.errors : vErrors.concat(validate331.errors);
+      if (!validate349(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate349.errors : vErrors.concat(validate349.errors);
         errors = vErrors.length;
       }
     }
@@ -58508,11 +66390,11 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate333.errors = vErrors;
+  validate351.errors = vErrors;
   return errors === 0;
 }
-var schema592 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
-function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema628 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
+function validate356(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58576,7 +66458,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -58607,7 +66489,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema592.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema628.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -58656,12 +66538,12 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate338.errors = vErrors;
+  validate356.errors = vErrors;
   return errors === 0;
 }
-var schema594 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
-var pattern227 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
-function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema630 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
+var pattern265 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
+function validate357(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58734,7 +66616,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -58765,7 +66647,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema594.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema630.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -58795,7 +66677,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern227.test(data2)) {
+        if (!pattern265.test(data2)) {
           const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -58885,11 +66767,11 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate339.errors = vErrors;
+  validate357.errors = vErrors;
   return errors === 0;
 }
-var schema596 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
-function validate340(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema632 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
+function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58953,7 +66835,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -58984,7 +66866,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema596.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema632.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -59033,11 +66915,11 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate340.errors = vErrors;
+  validate358.errors = vErrors;
   return errors === 0;
 }
-var schema598 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
-function validate341(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema634 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
+function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59101,7 +66983,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -59132,7 +67014,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema598.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema634.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -59181,11 +67063,11 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate341.errors = vErrors;
+  validate359.errors = vErrors;
   return errors === 0;
 }
-var schema600 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
-function validate342(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema636 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
+function validate360(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59258,7 +67140,7 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59289,7 +67171,7 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema600.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema636.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -59332,7 +67214,7 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema600.properties.duration.type } };
+        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema636.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -59359,7 +67241,7 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern219.test(data3)) {
+        if (!pattern257.test(data3)) {
           const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -59379,11 +67261,11 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate342.errors = vErrors;
+  validate360.errors = vErrors;
   return errors === 0;
 }
-var schema602 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
-function validate343(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema638 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
+function validate361(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59456,7 +67338,7 @@ function validate343(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59487,7 +67369,7 @@ function validate343(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema602.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema638.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -59549,11 +67431,11 @@ function validate343(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate343.errors = vErrors;
+  validate361.errors = vErrors;
   return errors === 0;
 }
-var schema604 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
-function validate344(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema640 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
+function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59608,7 +67490,7 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -59639,7 +67521,7 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema604.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema640.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -59657,10 +67539,10 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate344.errors = vErrors;
+  validate362.errors = vErrors;
   return errors === 0;
 }
-function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate345(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59668,58 +67550,58 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate328(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate328.errors : vErrors.concat(validate328.errors);
+        if (!validate346(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate346.errors : vErrors.concat(validate346.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_until") {
-        if (!validate329(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate329.errors : vErrors.concat(validate329.errors);
+        if (!validate347(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate347.errors : vErrors.concat(validate347.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_for_event") {
-        if (!validate330(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate330.errors : vErrors.concat(validate330.errors);
+        if (!validate348(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate348.errors : vErrors.concat(validate348.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "branch") {
-        if (!validate333(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate333.errors : vErrors.concat(validate333.errors);
+        if (!validate351(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate351.errors : vErrors.concat(validate351.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "webhook") {
-        if (!validate338(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate338.errors : vErrors.concat(validate338.errors);
+        if (!validate356(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate356.errors : vErrors.concat(validate356.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "email") {
-        if (!validate339(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate339.errors : vErrors.concat(validate339.errors);
+        if (!validate357(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate357.errors : vErrors.concat(validate357.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "push") {
-        if (!validate340(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate340.errors : vErrors.concat(validate340.errors);
+        if (!validate358(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate358.errors : vErrors.concat(validate358.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "screen") {
-        if (!validate341(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate341.errors : vErrors.concat(validate341.errors);
+        if (!validate359(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate359.errors : vErrors.concat(validate359.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "grant_entitlement") {
-        if (!validate342(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate342.errors : vErrors.concat(validate342.errors);
+        if (!validate360(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "set_property") {
-        if (!validate343(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate343.errors : vErrors.concat(validate343.errors);
+        if (!validate361(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "exit") {
-        if (!validate344(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate344.errors : vErrors.concat(validate344.errors);
+        if (!validate362(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
           errors = vErrors.length;
         }
       } else {
@@ -59749,10 +67631,10 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate327.errors = vErrors;
+  validate345.errors = vErrors;
   return errors === 0;
 }
-function validate326(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate344(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59834,7 +67716,7 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema575.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema611.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -59846,7 +67728,7 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data1 = data.platform;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema576.type } };
+        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema612.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -59855,7 +67737,7 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "iOS" || data1 === "Android" || data1 === null)) {
-        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema576.enum } };
+        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema612.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -59943,7 +67825,7 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data5 === "event")) {
-                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema577.properties.type.enum } };
+                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema613.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err18];
                 } else {
@@ -60021,7 +67903,7 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segments !== void 0) {
       let data9 = data.segments;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema575.properties.segments.type } };
+        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema611.properties.segments.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -60035,8 +67917,8 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len1 = data10.length;
         for (let i1 = 0; i1 < len1; i1++) {
-          if (!validate327(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
-            vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
+          if (!validate345(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
+            vErrors = vErrors === null ? validate345.errors : vErrors.concat(validate345.errors);
             errors = vErrors.length;
           }
         }
@@ -60126,7 +68008,7 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data14 === "hour" || data14 === "day" || data14 === "week" || data14 === "month" || data14 === "lifetime")) {
-            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema575.properties.frequency.properties.per.enum } };
+            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema611.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err34];
             } else {
@@ -60165,10 +68047,10 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate326.errors = vErrors;
+  validate344.errors = vErrors;
   return errors === 0;
 }
-function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate343(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60268,7 +68150,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema572.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema608.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -60302,7 +68184,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern217.test(data2)) {
+        if (!pattern255.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -60386,7 +68268,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "active" || data5 === "inactive" || data5 === "paused")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema574.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema610.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -60396,8 +68278,8 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate326(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate326.errors : vErrors.concat(validate326.errors);
+      if (!validate344(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate344.errors : vErrors.concat(validate344.errors);
         errors = vErrors.length;
       }
     }
@@ -60442,10 +68324,10 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate325.errors = vErrors;
+  validate343.errors = vErrors;
   return errors === 0;
 }
-function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate342(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60530,7 +68412,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/automations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema570.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema606.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -60553,8 +68435,8 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate325(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
+          if (!validate343(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate343.errors : vErrors.concat(validate343.errors);
             errors = vErrors.length;
           }
         }
@@ -60619,16 +68501,16 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate324.errors = vErrors;
+  validate342.errors = vErrors;
   return errors === 0;
 }
-var answerAutomation = validate325;
-var v4CreateAutomationBody = validate359;
-var schema609 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
-var schema610 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
-var schema611 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
-var schema613 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
-function validate363(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomation = validate343;
+var v4CreateAutomationBody = validate377;
+var schema645 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
+var schema646 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema647 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
+var schema649 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
+function validate381(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60701,7 +68583,7 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60732,7 +68614,7 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema613.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema649.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -60771,7 +68653,7 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern219.test(data2)) {
+        if (!pattern257.test(data2)) {
           const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -60799,11 +68681,11 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate363.errors = vErrors;
+  validate381.errors = vErrors;
   return errors === 0;
 }
-var schema616 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
-function validate364(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema652 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+function validate382(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60885,7 +68767,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -60916,7 +68798,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema616.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema652.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -60937,7 +68819,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern221.test(data2)) {
+        if (!pattern259.test(data2)) {
           const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -61005,12 +68887,12 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate364.errors = vErrors;
+  validate382.errors = vErrors;
   return errors === 0;
 }
-var schema618 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
-var wrapper1 = { validate: validate362 };
-function validate366(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema654 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var wrapper1 = { validate: validate380 };
+function validate384(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61079,10 +68961,10 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate366.errors = vErrors;
+  validate384.errors = vErrors;
   return errors === 0;
 }
-function validate365(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate383(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61164,7 +69046,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -61195,7 +69077,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema618.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema654.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -61207,7 +69089,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema618.properties.event.type } };
+        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema654.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -61398,7 +69280,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern219.test(data4)) {
+        if (!pattern257.test(data4)) {
           const err28 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -61418,8 +69300,8 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate366(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate366.errors : vErrors.concat(validate366.errors);
+      if (!validate384(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate384.errors : vErrors.concat(validate384.errors);
         errors = vErrors.length;
       }
     }
@@ -61432,11 +69314,11 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate365.errors = vErrors;
+  validate383.errors = vErrors;
   return errors === 0;
 }
-var schema622 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
-function validate368(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema658 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
+function validate386(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61509,7 +69391,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -61540,7 +69422,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema622.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema658.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -61618,14 +69500,14 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate366(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate366.errors : vErrors.concat(validate366.errors);
+      if (!validate384(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate384.errors : vErrors.concat(validate384.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate366(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate366.errors : vErrors.concat(validate366.errors);
+      if (!validate384(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate384.errors : vErrors.concat(validate384.errors);
         errors = vErrors.length;
       }
     }
@@ -61638,11 +69520,11 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate368.errors = vErrors;
+  validate386.errors = vErrors;
   return errors === 0;
 }
-var schema624 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
-function validate372(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema660 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
+function validate390(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61715,7 +69597,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -61746,7 +69628,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema624.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema660.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -61804,11 +69686,11 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate372.errors = vErrors;
+  validate390.errors = vErrors;
   return errors === 0;
 }
-var schema626 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
-function validate373(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema662 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+function validate391(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61890,7 +69772,7 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -61921,7 +69803,7 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema626.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema662.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -61960,7 +69842,7 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern227.test(data2)) {
+        if (!pattern265.test(data2)) {
           const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -62068,11 +69950,11 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate373.errors = vErrors;
+  validate391.errors = vErrors;
   return errors === 0;
 }
-var schema628 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
-function validate374(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema664 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
+function validate392(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62145,7 +70027,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -62176,7 +70058,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema628.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema664.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -62234,11 +70116,11 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate374.errors = vErrors;
+  validate392.errors = vErrors;
   return errors === 0;
 }
-var schema630 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
-function validate375(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema666 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
+function validate393(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62311,7 +70193,7 @@ function validate375(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -62342,7 +70224,7 @@ function validate375(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema630.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema666.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -62400,11 +70282,11 @@ function validate375(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate375.errors = vErrors;
+  validate393.errors = vErrors;
   return errors === 0;
 }
-var schema632 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
-function validate376(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema668 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+function validate394(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62486,7 +70368,7 @@ function validate376(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -62517,7 +70399,7 @@ function validate376(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema632.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema668.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -62569,7 +70451,7 @@ function validate376(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema632.properties.duration.type } };
+        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema668.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -62605,7 +70487,7 @@ function validate376(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern219.test(data3)) {
+        if (!pattern257.test(data3)) {
           const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -62625,11 +70507,11 @@ function validate376(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate376.errors = vErrors;
+  validate394.errors = vErrors;
   return errors === 0;
 }
-var schema634 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
-function validate377(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema670 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
+function validate395(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62711,7 +70593,7 @@ function validate377(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -62742,7 +70624,7 @@ function validate377(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema634.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema670.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -62822,11 +70704,11 @@ function validate377(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate377.errors = vErrors;
+  validate395.errors = vErrors;
   return errors === 0;
 }
-var schema636 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
-function validate378(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema672 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
+function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62890,7 +70772,7 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data0)) {
+        if (!pattern256.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -62921,7 +70803,7 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema636.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema672.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -62939,10 +70821,10 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate378.errors = vErrors;
+  validate396.errors = vErrors;
   return errors === 0;
 }
-function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate380(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62950,58 +70832,58 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate363(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate363.errors : vErrors.concat(validate363.errors);
+        if (!validate381(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate381.errors : vErrors.concat(validate381.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_until") {
-        if (!validate364(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate364.errors : vErrors.concat(validate364.errors);
+        if (!validate382(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate382.errors : vErrors.concat(validate382.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_for_event") {
-        if (!validate365(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate365.errors : vErrors.concat(validate365.errors);
+        if (!validate383(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate383.errors : vErrors.concat(validate383.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "branch") {
-        if (!validate368(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate368.errors : vErrors.concat(validate368.errors);
+        if (!validate386(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate386.errors : vErrors.concat(validate386.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "webhook") {
-        if (!validate372(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate372.errors : vErrors.concat(validate372.errors);
+        if (!validate390(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate390.errors : vErrors.concat(validate390.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "email") {
-        if (!validate373(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate373.errors : vErrors.concat(validate373.errors);
+        if (!validate391(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate391.errors : vErrors.concat(validate391.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "push") {
-        if (!validate374(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate374.errors : vErrors.concat(validate374.errors);
+        if (!validate392(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate392.errors : vErrors.concat(validate392.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "screen") {
-        if (!validate375(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate375.errors : vErrors.concat(validate375.errors);
+        if (!validate393(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate393.errors : vErrors.concat(validate393.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "grant_entitlement") {
-        if (!validate376(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate376.errors : vErrors.concat(validate376.errors);
+        if (!validate394(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate394.errors : vErrors.concat(validate394.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "set_property") {
-        if (!validate377(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate377.errors : vErrors.concat(validate377.errors);
+        if (!validate395(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate395.errors : vErrors.concat(validate395.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "exit") {
-        if (!validate378(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate378.errors : vErrors.concat(validate378.errors);
+        if (!validate396(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
           errors = vErrors.length;
         }
       } else {
@@ -63031,10 +70913,10 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate362.errors = vErrors;
+  validate380.errors = vErrors;
   return errors === 0;
 }
-function validate361(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate379(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63064,7 +70946,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.platform;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema610.properties.platform.type } };
+      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema646.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -63073,7 +70955,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
-      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema610.properties.platform.enum } };
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema646.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -63193,7 +71075,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "event")) {
-                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema611.properties.type.enum } };
+                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema647.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err12];
                 } else {
@@ -63350,7 +71232,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.segments;
     if (typeof data8 !== "string" && data8 !== null) {
-      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema610.properties.segments.type } };
+      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema646.properties.segments.type } };
       if (vErrors === null) {
         vErrors = [err27];
       } else {
@@ -63417,8 +71299,8 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
         if (Array.isArray(data9)) {
           const len1 = data9.length;
           for (let i1 = 0; i1 < len1; i1++) {
-            if (!validate362(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
-              vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
+            if (!validate380(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
+              vErrors = vErrors === null ? validate380.errors : vErrors.concat(validate380.errors);
               errors = vErrors.length;
             }
           }
@@ -63540,7 +71422,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
-            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema610.properties.frequency.properties.per.enum } };
+            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema646.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err43];
             } else {
@@ -63577,10 +71459,10 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate361.errors = vErrors;
+  validate379.errors = vErrors;
   return errors === 0;
 }
-function validate360(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate378(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63707,7 +71589,7 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema609.properties.status.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema645.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -63717,8 +71599,8 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate361(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
+      if (!validate379(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate379.errors : vErrors.concat(validate379.errors);
         errors = vErrors.length;
       }
     }
@@ -63731,22 +71613,22 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate360.errors = vErrors;
+  validate378.errors = vErrors;
   return errors === 0;
 }
-function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate377(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate360(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
+  if (!validate378(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate378.errors : vErrors.concat(validate378.errors);
     errors = vErrors.length;
   }
-  validate359.errors = vErrors;
+  validate377.errors = vErrors;
   return errors === 0;
 }
-var v4GetAutomationPath = validate393;
-function validate393(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAutomationPath = validate411;
+function validate411(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63829,12 +71711,12 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate393.errors = vErrors;
+  validate411.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateAutomationStatusBody = validate394;
-var schema641 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
-function validate394(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateAutomationStatusBody = validate412;
+var schema677 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
+function validate412(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63871,7 +71753,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "active" || data0 === "inactive" || data0 === "paused")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema641.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema677.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -63889,13 +71771,13 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate394.errors = vErrors;
+  validate412.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationBacktest = validate395;
-var schema642 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
-var pattern251 = new RegExp("^/v4/automations/.+/backtest$", "u");
-function validate395(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationBacktest = validate413;
+var schema678 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var pattern289 = new RegExp("^/v4/automations/.+/backtest$", "u");
+function validate413(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63982,7 +71864,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema642.properties, key0)) {
+      if (!func36.call(schema678.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -64004,7 +71886,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_backtest")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema642.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema678.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -64016,7 +71898,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern251.test(data1)) {
+        if (!pattern289.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/backtest" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -64517,11 +72399,11 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate395.errors = vErrors;
+  validate413.errors = vErrors;
   return errors === 0;
 }
-var v4BacktestAutomationBody = validate396;
-function validate397(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4BacktestAutomationBody = validate414;
+function validate415(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64600,8 +72482,8 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate361(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
+      if (!validate379(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate379.errors : vErrors.concat(validate379.errors);
         errors = vErrors.length;
       }
     }
@@ -64614,27 +72496,27 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate397.errors = vErrors;
+  validate415.errors = vErrors;
   return errors === 0;
 }
-function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate414(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate397(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate397.errors : vErrors.concat(validate397.errors);
+  if (!validate415(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate415.errors : vErrors.concat(validate415.errors);
     errors = vErrors.length;
   }
-  validate396.errors = vErrors;
+  validate414.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunList = validate400;
-var pattern254 = new RegExp("^/v4/automations/.+/runs$", "u");
-var schema649 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
-var schema653 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
-var schema654 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
-var pattern255 = new RegExp("^/v4/automation-runs/.+$", "u");
-function validate402(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunList = validate418;
+var pattern292 = new RegExp("^/v4/automations/.+/runs$", "u");
+var schema685 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
+var schema689 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
+var schema690 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
+var pattern293 = new RegExp("^/v4/automation-runs/.+$", "u");
+function validate420(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64761,10 +72643,10 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate402.errors = vErrors;
+  validate420.errors = vErrors;
   return errors === 0;
 }
-function validate401(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate419(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64905,7 +72787,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema649.properties, key0)) {
+      if (!func36.call(schema685.properties, key0)) {
         const err15 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -64927,7 +72809,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema649.properties.object.enum } };
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema685.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -64961,7 +72843,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern255.test(data2)) {
+        if (!pattern293.test(data2)) {
           const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -65037,7 +72919,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema649.properties.user_id.type } };
+        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema685.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -65047,8 +72929,8 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate402(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate402.errors : vErrors.concat(validate402.errors);
+      if (!validate420(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate420.errors : vErrors.concat(validate420.errors);
         errors = vErrors.length;
       }
     }
@@ -65064,7 +72946,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema653.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema689.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -65076,7 +72958,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema654.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema690.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -65088,7 +72970,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema649.properties.current_step.type } };
+        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema685.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -65132,7 +73014,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema649.properties.replay_of.type } };
+        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema685.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -65245,10 +73127,10 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate401.errors = vErrors;
+  validate419.errors = vErrors;
   return errors === 0;
 }
-function validate400(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65324,7 +73206,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern254.test(data1)) {
+        if (!pattern292.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -65357,8 +73239,8 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate401(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate401.errors : vErrors.concat(validate401.errors);
+          if (!validate419(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate419.errors : vErrors.concat(validate419.errors);
             errors = vErrors.length;
           }
         }
@@ -65423,12 +73305,12 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate400.errors = vErrors;
+  validate418.errors = vErrors;
   return errors === 0;
 }
-var v4ListAutomationRunsQuery = validate405;
-var schema661 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
-function validate405(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAutomationRunsQuery = validate423;
+var schema697 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+function validate423(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65567,7 +73449,7 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "running" || data3 === "waiting" || data3 === "succeeded" || data3 === "failed" || data3 === "cancelled" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema661.properties["filter[status][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema697.properties["filter[status][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -65702,14 +73584,14 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate405.errors = vErrors;
+  validate423.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunDetail = validate406;
-var schema662 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
-var schema670 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
-var schema675 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
-function validate409(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunDetail = validate424;
+var schema698 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
+var schema706 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
+var schema711 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
+function validate427(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65827,7 +73709,7 @@ function validate409(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
       if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
-        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema675.properties.duration_ms.type } };
+        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema711.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -65859,7 +73741,7 @@ function validate409(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data3 = data.error;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema675.properties.error.type } };
+        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema711.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -65877,10 +73759,10 @@ function validate409(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate409.errors = vErrors;
+  validate427.errors = vErrors;
   return errors === 0;
 }
-function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65985,7 +73867,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema670.properties, key0)) {
+      if (!func36.call(schema706.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -66029,7 +73911,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
-        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema670.properties.type.enum } };
+        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema706.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -66050,7 +73932,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
-        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema670.properties.status.enum } };
+        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema706.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -66062,7 +73944,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema670.properties.reason.type } };
+        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema706.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -66212,7 +74094,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.result !== void 0) {
       let data9 = data.result;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema670.properties.result.type } };
+        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema706.properties.result.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -66226,8 +74108,8 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len0 = data10.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate409(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate409.errors : vErrors.concat(validate409.errors);
+          if (!validate427(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate427.errors : vErrors.concat(validate427.errors);
             errors = vErrors.length;
           }
         }
@@ -66250,10 +74132,10 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate408.errors = vErrors;
+  validate426.errors = vErrors;
   return errors === 0;
 }
-function validate406(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate424(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66403,7 +74285,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema662.properties, key0)) {
+      if (!func36.call(schema698.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -66425,7 +74307,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema662.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema698.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -66459,7 +74341,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern255.test(data2)) {
+        if (!pattern293.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -66535,7 +74417,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema662.properties.user_id.type } };
+        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema698.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -66545,8 +74427,8 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate402(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate402.errors : vErrors.concat(validate402.errors);
+      if (!validate420(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate420.errors : vErrors.concat(validate420.errors);
         errors = vErrors.length;
       }
     }
@@ -66562,7 +74444,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema653.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema689.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -66574,7 +74456,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema654.type } };
+        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema690.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -66586,7 +74468,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema662.properties.current_step.type } };
+        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema698.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -66630,7 +74512,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema662.properties.replay_of.type } };
+        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema698.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -66739,8 +74621,8 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data15)) {
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate408(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate408.errors : vErrors.concat(validate408.errors);
+          if (!validate426(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate426.errors : vErrors.concat(validate426.errors);
             errors = vErrors.length;
           }
         }
@@ -66763,12 +74645,12 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate406.errors = vErrors;
+  validate424.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRun = validate401;
-var v4ReplayAutomationRunBody = validate412;
-function validate412(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRun = validate419;
+var v4ReplayAutomationRunBody = validate430;
+function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66833,14 +74715,14 @@ function validate412(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate412.errors = vErrors;
+  validate430.errors = vErrors;
   return errors === 0;
 }
-var answerPushList = validate413;
-var schema679 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
-var schema681 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
-var pattern272 = new RegExp("^/v4/pushes/.+$", "u");
-function validate414(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPushList = validate431;
+var schema715 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
+var schema717 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
+var pattern310 = new RegExp("^/v4/pushes/.+$", "u");
+function validate432(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66954,7 +74836,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema681.properties, key0)) {
+      if (!func36.call(schema717.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -66976,7 +74858,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "push")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema681.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema717.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -67010,7 +74892,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern272.test(data2)) {
+        if (!pattern310.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/pushes/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -67116,7 +74998,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.image_url !== void 0) {
       let data6 = data.image_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema681.properties.image_url.type } };
+        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema717.properties.image_url.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -67139,7 +75021,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.deep_link !== void 0) {
       let data7 = data.deep_link;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema681.properties.deep_link.type } };
+        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema717.properties.deep_link.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -67228,7 +75110,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.integration_id !== void 0) {
       let data10 = data.integration_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema681.properties.integration_id.type } };
+        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema717.properties.integration_id.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -67308,10 +75190,10 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate414.errors = vErrors;
+  validate432.errors = vErrors;
   return errors === 0;
 }
-function validate413(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate431(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67396,7 +75278,7 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/pushes")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema679.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema715.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -67419,8 +75301,8 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate414(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate414.errors : vErrors.concat(validate414.errors);
+          if (!validate432(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate432.errors : vErrors.concat(validate432.errors);
             errors = vErrors.length;
           }
         }
@@ -67485,13 +75367,13 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate413.errors = vErrors;
+  validate431.errors = vErrors;
   return errors === 0;
 }
-var answerPush = validate414;
-var v4CreatePushBody = validate416;
-var schema690 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
-function validate417(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPush = validate432;
+var v4CreatePushBody = validate434;
+var schema726 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
+function validate435(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67651,7 +75533,7 @@ function validate417(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.image_url;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema690.properties.image_url.type } };
+      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema726.properties.image_url.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -67681,7 +75563,7 @@ function validate417(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.deep_link;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema690.properties.deep_link.type } };
+      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema726.properties.deep_link.type } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -67794,7 +75676,7 @@ function validate417(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data7 = data.integration_id;
     if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema690.properties.integration_id.type } };
+      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema726.properties.integration_id.type } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -67822,22 +75704,22 @@ function validate417(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate417.errors = vErrors;
+  validate435.errors = vErrors;
   return errors === 0;
 }
-function validate416(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate417(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate417.errors : vErrors.concat(validate417.errors);
+  if (!validate435(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate435.errors : vErrors.concat(validate435.errors);
     errors = vErrors.length;
   }
-  validate416.errors = vErrors;
+  validate434.errors = vErrors;
   return errors === 0;
 }
-var v4GetPushPath = validate419;
-function validate419(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetPushPath = validate437;
+function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67920,15 +75802,15 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate419.errors = vErrors;
+  validate437.errors = vErrors;
   return errors === 0;
 }
-var answerProjectSettings = validate420;
-var schema695 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema696 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
-var pattern278 = new RegExp("^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "u");
-var pattern279 = new RegExp("^https://\\S+$", "u");
-function validate420(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerProjectSettings = validate438;
+var schema731 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema732 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
+var pattern316 = new RegExp("^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "u");
+var pattern317 = new RegExp("^https://\\S+$", "u");
+function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68028,7 +75910,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema695.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema731.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -68049,7 +75931,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema695.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema731.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -68136,7 +76018,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern278.test(data5)) {
+        if (!pattern316.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -68158,7 +76040,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema696.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema732.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -68176,7 +76058,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern279.test(data6)) {
+        if (!pattern317.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -68190,7 +76072,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema696.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema732.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -68208,7 +76090,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern279.test(data7)) {
+        if (!pattern317.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -68228,12 +76110,12 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate420.errors = vErrors;
+  validate438.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateProjectSettingsBody = validate421;
-var schema700 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
-function validate422(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateProjectSettingsBody = validate439;
+var schema736 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
+function validate440(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68292,7 +76174,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema700.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema736.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -68319,7 +76201,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern279.test(data1)) {
+        if (!pattern317.test(data1)) {
           const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -68333,7 +76215,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema700.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema736.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -68360,7 +76242,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern279.test(data2)) {
+        if (!pattern317.test(data2)) {
           const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -68380,24 +76262,24 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate422.errors = vErrors;
+  validate440.errors = vErrors;
   return errors === 0;
 }
-function validate421(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate422(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate422.errors : vErrors.concat(validate422.errors);
+  if (!validate440(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate440.errors : vErrors.concat(validate440.errors);
     errors = vErrors.length;
   }
-  validate421.errors = vErrors;
+  validate439.errors = vErrors;
   return errors === 0;
 }
-var answerRegeneratedSecret = validate424;
-var schema702 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
-var pattern283 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
-function validate424(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerRegeneratedSecret = validate442;
+var schema738 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
+var pattern321 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+function validate442(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68452,7 +76334,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema702.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema738.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -68473,7 +76355,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema702.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema738.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -68485,7 +76367,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern283.test(data2)) {
+        if (!pattern321.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -68513,14 +76395,14 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate424.errors = vErrors;
+  validate442.errors = vErrors;
   return errors === 0;
 }
-var answerStoreConfig = validate425;
-var schema713 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema704 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema705 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
-function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerStoreConfig = validate443;
+var schema749 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema740 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema741 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+function validate444(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68643,7 +76525,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema704.properties, key0)) {
+      if (!func36.call(schema740.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -68665,7 +76547,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema704.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema740.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -68686,7 +76568,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema704.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema740.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -68707,7 +76589,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema704.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema740.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -68763,7 +76645,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema741.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -68775,7 +76657,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema741.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -68787,7 +76669,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema741.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -68799,7 +76681,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema741.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -68811,7 +76693,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema741.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -68823,7 +76705,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema741.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -68841,11 +76723,11 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate426.errors = vErrors;
+  validate444.errors = vErrors;
   return errors === 0;
 }
-var schema711 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
-function validate428(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema747 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
+function validate446(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68936,7 +76818,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema711.properties.object.enum } };
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema747.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -68957,7 +76839,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema711.properties.url.enum } };
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema747.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -68978,7 +76860,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema711.properties.platform.enum } };
+        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema747.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -69012,7 +76894,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema741.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -69024,7 +76906,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data6 = data.push_service_account;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema711.properties.push_service_account.type } };
+        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema747.properties.push_service_account.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -69042,10 +76924,10 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate428.errors = vErrors;
+  validate446.errors = vErrors;
   return errors === 0;
 }
-function validate425(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate443(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69053,8 +76935,8 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate426(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate426.errors : vErrors.concat(validate426.errors);
+  if (!validate444(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate444.errors : vErrors.concat(validate444.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -69063,8 +76945,8 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate428(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate428.errors : vErrors.concat(validate428.errors);
+  if (!validate446(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate446.errors : vErrors.concat(validate446.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -69173,7 +77055,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema713.properties.object.enum } };
+          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema749.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -69194,7 +77076,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema713.properties.url.enum } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema749.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -69215,7 +77097,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema713.properties.platform.enum } };
+          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema749.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -69317,12 +77199,12 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate425.errors = vErrors;
+  validate443.errors = vErrors;
   return errors === 0;
 }
-var v4GetStoreConfigPath = validate430;
-var schema714 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
-function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetStoreConfigPath = validate448;
+var schema750 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+function validate448(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69359,7 +77241,7 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema714.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema750.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -69377,22 +77259,22 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate430.errors = vErrors;
+  validate448.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateStoreConfigBody = validate431;
-var schema716 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema717 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema719 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema727 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
-var schema729 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
-function validate432(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateStoreConfigBody = validate449;
+var schema752 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema753 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema755 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema763 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
+var schema765 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema716.properties, key0)) {
+      if (!func36.call(schema752.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -69416,7 +77298,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema717.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema753.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -69457,7 +77339,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema717.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema753.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -69498,7 +77380,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema719.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -69539,7 +77421,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema717.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema753.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -69580,7 +77462,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema719.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -69621,7 +77503,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema717.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema753.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -69662,7 +77544,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema717.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema753.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -69703,7 +77585,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema719.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -69744,7 +77626,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema717.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema753.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -69785,7 +77667,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema717.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema753.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -69826,7 +77708,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data11 = data.push_service_account;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema727.type } };
+        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema763.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -69867,7 +77749,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data12 = data.service_account_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema719.type } };
+        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -69908,7 +77790,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data13 = data.api_key;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema729.type } };
+        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema765.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -69949,7 +77831,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data14 = data.webhook_secret;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema729.type } };
+        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema765.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -69990,7 +77872,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_api_key !== void 0) {
       let data15 = data.sandbox_api_key;
       if (typeof data15 !== "string" && data15 !== null) {
-        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema729.type } };
+        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema765.type } };
         if (vErrors === null) {
           vErrors = [err58];
         } else {
@@ -70031,7 +77913,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_webhook_secret !== void 0) {
       let data16 = data.sandbox_webhook_secret;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema729.type } };
+        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema765.type } };
         if (vErrors === null) {
           vErrors = [err62];
         } else {
@@ -70078,28 +77960,28 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate432.errors = vErrors;
+  validate450.errors = vErrors;
   return errors === 0;
 }
-function validate431(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate449(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate432(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate432.errors : vErrors.concat(validate432.errors);
+  if (!validate450(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate450.errors : vErrors.concat(validate450.errors);
     errors = vErrors.length;
   }
-  validate431.errors = vErrors;
+  validate449.errors = vErrors;
   return errors === 0;
 }
-var answerApiKeyList = validate434;
-var schema733 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/api-keys"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ApiKey" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ApiKeyList" };
-var schema735 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" } }, "$id": "answer:ApiKey" };
-var schema738 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
-var schema747 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
-var pattern284 = new RegExp("^/v4/api-keys/.+$", "u");
-var schema740 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
-function validate436(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerApiKeyList = validate452;
+var schema769 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/api-keys"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ApiKey" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ApiKeyList" };
+var schema771 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" } }, "$id": "answer:ApiKey" };
+var schema774 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
+var schema783 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
+var pattern322 = new RegExp("^/v4/api-keys/.+$", "u");
+var schema776 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
+function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70135,7 +78017,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
-        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema740.enum } };
+        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema776.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -70153,12 +78035,12 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate436.errors = vErrors;
+  validate454.errors = vErrors;
   return errors === 0;
 }
-var schema744 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema745 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "cli", "system"], "$id": "answer:ActorKind" };
-function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema780 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema781 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "cli", "system"], "$id": "answer:ActorKind" };
+function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70204,7 +78086,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "api_key" || data0 === "project_key" || data0 === "grant" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema745.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema781.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -70216,7 +78098,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema744.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema780.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -70234,10 +78116,10 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate438.errors = vErrors;
+  validate456.errors = vErrors;
   return errors === 0;
 }
-function validate435(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70360,7 +78242,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema735.properties, key0)) {
+      if (!func36.call(schema771.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -70382,7 +78264,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "api_key")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema735.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema771.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -70416,7 +78298,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern284.test(data2)) {
+        if (!pattern322.test(data2)) {
           const err18 = { instancePath: instancePath + "/url", schemaPath: "answer:ApiKeyUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/api-keys/a1" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -70478,7 +78360,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "production" || data4 === "sandbox")) {
-        const err24 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema738.enum } };
+        const err24 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema774.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -70488,8 +78370,8 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate436(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate436.errors : vErrors.concat(validate436.errors);
+      if (!validate454(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate454.errors : vErrors.concat(validate454.errors);
         errors = vErrors.length;
       }
     }
@@ -70593,8 +78475,8 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.created_by !== void 0) {
-      if (!validate438(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
-        vErrors = vErrors === null ? validate438.errors : vErrors.concat(validate438.errors);
+      if (!validate456(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
+        vErrors = vErrors === null ? validate456.errors : vErrors.concat(validate456.errors);
         errors = vErrors.length;
       }
     }
@@ -70633,7 +78515,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_used_address !== void 0) {
       let data13 = data.last_used_address;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err37 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema747.type } };
+        const err37 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema783.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -70651,10 +78533,10 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate435.errors = vErrors;
+  validate453.errors = vErrors;
   return errors === 0;
 }
-function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate452(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70739,7 +78621,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/api-keys")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema733.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema769.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -70762,8 +78644,8 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate435(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate435.errors : vErrors.concat(validate435.errors);
+          if (!validate453(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate453.errors : vErrors.concat(validate453.errors);
             errors = vErrors.length;
           }
         }
@@ -70828,13 +78710,13 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate434.errors = vErrors;
+  validate452.errors = vErrors;
   return errors === 0;
 }
-var answerCreatedApiKey = validate441;
-var schema750 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address", "key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" }, "key": { "type": "string", "pattern": "^pnk_(live|test)_[0-9A-Za-z]{42}$", "x-hint": "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } }, "$id": "answer:CreatedApiKey" };
-var pattern292 = new RegExp("^pnk_(live|test)_[0-9A-Za-z]{42}$", "u");
-function validate441(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerCreatedApiKey = validate459;
+var schema786 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address", "key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" }, "key": { "type": "string", "pattern": "^pnk_(live|test)_[0-9A-Za-z]{42}$", "x-hint": "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } }, "$id": "answer:CreatedApiKey" };
+var pattern330 = new RegExp("^pnk_(live|test)_[0-9A-Za-z]{42}$", "u");
+function validate459(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70966,7 +78848,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema750.properties, key0)) {
+      if (!func36.call(schema786.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -70988,7 +78870,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "api_key")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema750.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema786.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -71022,7 +78904,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern284.test(data2)) {
+        if (!pattern322.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "answer:ApiKeyUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/api-keys/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -71084,7 +78966,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "production" || data4 === "sandbox")) {
-        const err25 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema738.enum } };
+        const err25 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema774.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -71094,8 +78976,8 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate436(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate436.errors : vErrors.concat(validate436.errors);
+      if (!validate454(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate454.errors : vErrors.concat(validate454.errors);
         errors = vErrors.length;
       }
     }
@@ -71199,8 +79081,8 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.created_by !== void 0) {
-      if (!validate438(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
-        vErrors = vErrors === null ? validate438.errors : vErrors.concat(validate438.errors);
+      if (!validate456(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
+        vErrors = vErrors === null ? validate456.errors : vErrors.concat(validate456.errors);
         errors = vErrors.length;
       }
     }
@@ -71239,7 +79121,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_used_address !== void 0) {
       let data13 = data.last_used_address;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err38 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema747.type } };
+        const err38 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema783.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -71251,7 +79133,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.key !== void 0) {
       let data14 = data.key;
       if (typeof data14 === "string") {
-        if (!pattern292.test(data14)) {
+        if (!pattern330.test(data14)) {
           const err39 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/pattern", keyword: "pattern", params: { hint: "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } };
           if (vErrors === null) {
             vErrors = [err39];
@@ -71279,14 +79161,14 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate441.errors = vErrors;
+  validate459.errors = vErrors;
   return errors === 0;
 }
-var v4CreateApiKeyBody = validate444;
-var schema760 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
-var formats808 = formats.network;
-var schema763 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
-function validate446(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateApiKeyBody = validate462;
+var schema796 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
+var formats840 = formats.network;
+var schema799 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
+function validate464(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71329,7 +79211,7 @@ function validate446(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
-          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema763.enum } };
+          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema799.enum } };
           if (vErrors === null) {
             vErrors = [err2];
           } else {
@@ -71379,10 +79261,10 @@ function validate446(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate446.errors = vErrors;
+  validate464.errors = vErrors;
   return errors === 0;
 }
-function validate445(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate463(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71457,8 +79339,8 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate446(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate446.errors : vErrors.concat(validate446.errors);
+      if (!validate464(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate464.errors : vErrors.concat(validate464.errors);
         errors = vErrors.length;
       }
     }
@@ -71474,7 +79356,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "production" || data2 === "sandbox")) {
-        const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema760.properties.environment.enum } };
+        const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema796.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -71486,7 +79368,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.expires_at !== void 0) {
       let data3 = data.expires_at;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: schema760.properties.expires_at.type } };
+        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: schema796.properties.expires_at.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -71556,7 +79438,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats808(data5)) {
+              if (!formats840(data5)) {
                 const err14 = { instancePath: instancePath + "/allowed_addresses/" + i0, schemaPath: "#/properties/allowed_addresses/then/items/format", keyword: "format", params: { format: "network" } };
                 if (vErrors === null) {
                   vErrors = [err14];
@@ -71617,22 +79499,22 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate445.errors = vErrors;
+  validate463.errors = vErrors;
   return errors === 0;
 }
-function validate444(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate462(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate445(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate445.errors : vErrors.concat(validate445.errors);
+  if (!validate463(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate463.errors : vErrors.concat(validate463.errors);
     errors = vErrors.length;
   }
-  validate444.errors = vErrors;
+  validate462.errors = vErrors;
   return errors === 0;
 }
-var v4RevokeApiKeyPath = validate449;
-function validate449(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4RevokeApiKeyPath = validate467;
+function validate467(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71715,14 +79597,14 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate449.errors = vErrors;
+  validate467.errors = vErrors;
   return errors === 0;
 }
-var answerLedger = validate450;
-var schema766 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema770 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
-var schema771 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
-function validate451(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerLedger = validate468;
+var schema802 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema806 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
+var schema807 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+function validate469(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71827,7 +79709,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema770.properties, key0)) {
+      if (!func36.call(schema806.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -71849,7 +79731,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema771.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema807.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -72175,7 +80057,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema770.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema806.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -72219,7 +80101,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_held_at !== void 0) {
       let data14 = data.oldest_held_at;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema770.properties.oldest_held_at.type } };
+        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema806.properties.oldest_held_at.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -72257,10 +80139,10 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate451.errors = vErrors;
+  validate469.errors = vErrors;
   return errors === 0;
 }
-function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate468(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72342,7 +80224,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema766.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema802.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -72363,7 +80245,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema766.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema802.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -72470,8 +80352,8 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data5)) {
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate451(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate451.errors : vErrors.concat(validate451.errors);
+          if (!validate469(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate469.errors : vErrors.concat(validate469.errors);
             errors = vErrors.length;
           }
         }
@@ -72494,12 +80376,12 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate450.errors = vErrors;
+  validate468.errors = vErrors;
   return errors === 0;
 }
-var v4GetLedgerQuery = validate453;
-var schema774 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
-function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetLedgerQuery = validate471;
+var schema810 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+function validate471(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72571,7 +80453,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema774.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema810.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -72589,17 +80471,17 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate453.errors = vErrors;
+  validate471.errors = vErrors;
   return errors === 0;
 }
-var answerAlertList = validate454;
-var schema775 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
-var schema777 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
-var schema778 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
-var schema779 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
-var pattern299 = new RegExp("^/v4/alerts/.+$", "u");
-var schema783 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
-function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAlertList = validate472;
+var schema811 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
+var schema813 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
+var schema814 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
+var schema815 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
+var pattern337 = new RegExp("^/v4/alerts/.+$", "u");
+var schema819 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
+function validate474(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72712,7 +80594,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "began" || data1 === "continues" || data1 === "ended")) {
-        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema783.properties.phase.enum } };
+        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema819.properties.phase.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -72733,7 +80615,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "sent" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema783.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema819.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -72777,7 +80659,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema783.properties.error.type } };
+        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema819.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -72858,10 +80740,10 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate456.errors = vErrors;
+  validate474.errors = vErrors;
   return errors === 0;
 }
-function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate473(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72993,7 +80875,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema777.properties, key0)) {
+      if (!func36.call(schema813.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -73015,7 +80897,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alert")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema777.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema813.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -73049,7 +80931,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern299.test(data2)) {
+        if (!pattern337.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/alerts/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -73080,7 +80962,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "integration_error" || data3 === "integration_held" || data3 === "deliveries_exhausted" || data3 === "report_failed" || data3 === "report_withheld" || data3 === "export_failed" || data3 === "store_alert" || data3 === "store_notifications_set_aside" || data3 === "events_set_aside")) {
-        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema778.enum } };
+        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema814.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -73101,7 +80983,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "open" || data4 === "ended")) {
-        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema779.enum } };
+        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema815.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -73163,7 +81045,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "integration" || data6 === "report" || data6 === "environment" || data6 === "store" || data6 === "consumer")) {
-            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema777.properties.holder.properties.kind.enum } };
+            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema813.properties.holder.properties.kind.enum } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -73197,7 +81079,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.title !== void 0) {
           let data8 = data5.title;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema777.properties.holder.properties.title.type } };
+            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema813.properties.holder.properties.title.type } };
             if (vErrors === null) {
               vErrors = [err33];
             } else {
@@ -73219,7 +81101,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.about !== void 0) {
       let data9 = data.about;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema777.properties.about.type } };
+        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema813.properties.about.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -73242,7 +81124,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.detail !== void 0) {
       let data11 = data.detail;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema777.properties.detail.type } };
+        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema813.properties.detail.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -73391,8 +81273,8 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data16.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate456(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate456.errors : vErrors.concat(validate456.errors);
+          if (!validate474(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate474.errors : vErrors.concat(validate474.errors);
             errors = vErrors.length;
           }
         }
@@ -73415,10 +81297,10 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate455.errors = vErrors;
+  validate473.errors = vErrors;
   return errors === 0;
 }
-function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate472(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73503,7 +81385,7 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/alerts")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema775.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema811.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -73526,8 +81408,8 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate455(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate455.errors : vErrors.concat(validate455.errors);
+          if (!validate473(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate473.errors : vErrors.concat(validate473.errors);
             errors = vErrors.length;
           }
         }
@@ -73592,13 +81474,13 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate454.errors = vErrors;
+  validate472.errors = vErrors;
   return errors === 0;
 }
-var v4ListAlertsQuery = validate459;
-var schema789 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
-var schema790 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
-function validate459(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAlertsQuery = validate477;
+var schema825 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
+var schema826 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
+function validate477(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73708,7 +81590,7 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "open" || data2 === "ended")) {
-        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema789.enum } };
+        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema825.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -73758,7 +81640,7 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data4 === "integration_error" || data4 === "integration_held" || data4 === "deliveries_exhausted" || data4 === "report_failed" || data4 === "report_withheld" || data4 === "export_failed" || data4 === "store_alert" || data4 === "store_notifications_set_aside" || data4 === "events_set_aside")) {
-              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema790.enum } };
+              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema826.enum } };
               if (vErrors === null) {
                 vErrors = [err13];
               } else {
@@ -73809,22 +81691,22 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate459.errors = vErrors;
+  validate477.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelList = validate460;
-var schema791 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
-var schema793 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
-var schema794 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
-var pattern306 = new RegExp("^/v4/notification-channels/.+$", "u");
-var schema795 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
+var answerNotificationChannelList = validate478;
+var schema827 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
+var schema829 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
+var schema830 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
+var pattern344 = new RegExp("^/v4/notification-channels/.+$", "u");
+var schema831 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
 var func0 = require_equal().default;
-function validate462(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate480(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema795.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema831.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -73864,7 +81746,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema778.enum } };
+        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema814.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -73893,10 +81775,10 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
         }
     }
   }
-  validate462.errors = vErrors;
+  validate480.errors = vErrors;
   return errors === 0;
 }
-function validate461(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate479(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74010,7 +81892,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema793.properties, key0)) {
+      if (!func36.call(schema829.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -74032,7 +81914,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema793.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema829.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -74066,7 +81948,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern306.test(data2)) {
+        if (!pattern344.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -74108,7 +81990,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "email" || data4 === "slack" || data4 === "webhook")) {
-        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema794.enum } };
+        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema830.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -74118,8 +82000,8 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate462(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate462.errors : vErrors.concat(validate462.errors);
+      if (!validate480(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate480.errors : vErrors.concat(validate480.errors);
         errors = vErrors.length;
       }
     }
@@ -74225,7 +82107,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data9 = data.last_error_message;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema793.properties.last_error_message.type } };
+        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema829.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -74299,7 +82181,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data12 = data.generated_signing_secret;
       if (typeof data12 === "string") {
-        if (!pattern203.test(data12)) {
+        if (!pattern241.test(data12)) {
           const err38 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err38];
@@ -74327,10 +82209,10 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate461.errors = vErrors;
+  validate479.errors = vErrors;
   return errors === 0;
 }
-function validate460(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate478(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74415,7 +82297,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/notification-channels")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema791.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema827.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -74438,8 +82320,8 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate461(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate461.errors : vErrors.concat(validate461.errors);
+          if (!validate479(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate479.errors : vErrors.concat(validate479.errors);
             errors = vErrors.length;
           }
         }
@@ -74504,19 +82386,19 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate460.errors = vErrors;
+  validate478.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannel = validate461;
-var v4CreateNotificationChannelBody = validate465;
-var schema805 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
-var schema806 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
-function validate467(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannel = validate479;
+var v4CreateNotificationChannelBody = validate483;
+var schema841 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
+var schema842 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
+function validate485(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema806.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema842.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -74563,7 +82445,7 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema790.enum } };
+          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema826.enum } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -74624,10 +82506,10 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
   }
-  validate467.errors = vErrors;
+  validate485.errors = vErrors;
   return errors === 0;
 }
-function validate466(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate484(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74722,7 +82604,7 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email" || data1 === "slack" || data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema805.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema841.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -74732,8 +82614,8 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate467(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate467.errors : vErrors.concat(validate467.errors);
+      if (!validate485(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate485.errors : vErrors.concat(validate485.errors);
         errors = vErrors.length;
       }
     }
@@ -74800,22 +82682,22 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate466.errors = vErrors;
+  validate484.errors = vErrors;
   return errors === 0;
 }
-function validate465(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate483(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate466(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate466.errors : vErrors.concat(validate466.errors);
+  if (!validate484(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate484.errors : vErrors.concat(validate484.errors);
     errors = vErrors.length;
   }
-  validate465.errors = vErrors;
+  validate483.errors = vErrors;
   return errors === 0;
 }
-var v4GetNotificationChannelPath = validate470;
-function validate470(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetNotificationChannelPath = validate488;
+function validate488(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74898,13 +82780,13 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate470.errors = vErrors;
+  validate488.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelTest = validate471;
-var schema810 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
-var pattern313 = new RegExp("^/v4/notification-channels/.+/test$", "u");
-function validate471(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannelTest = validate489;
+var schema846 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
+var pattern351 = new RegExp("^/v4/notification-channels/.+/test$", "u");
+function validate489(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74986,7 +82868,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema810.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema846.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -74998,7 +82880,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern313.test(data1)) {
+        if (!pattern351.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -75031,7 +82913,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema810.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema846.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -75095,7 +82977,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema810.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema846.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -75113,12 +82995,12 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate471.errors = vErrors;
+  validate489.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate472;
-var schema811 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
-function validate472(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate490;
+var schema847 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
+function validate490(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75200,7 +83082,7 @@ function validate472(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema811.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema847.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -75221,7 +83103,7 @@ function validate472(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema811.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema847.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -75345,12 +83227,12 @@ function validate472(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate472.errors = vErrors;
+  validate490.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate473;
-var schema813 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate473(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate491;
+var schema849 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate491(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75432,7 +83314,7 @@ function validate473(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema813.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema849.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -75453,7 +83335,7 @@ function validate473(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema813.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema849.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -75754,11 +83636,11 @@ function validate473(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate473.errors = vErrors;
+  validate491.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate474;
-function validate474(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate492;
+function validate492(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75795,7 +83677,7 @@ function validate474(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern219.test(data0)) {
+        if (!pattern257.test(data0)) {
           const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -75845,12 +83727,12 @@ function validate474(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate474.errors = vErrors;
+  validate492.errors = vErrors;
   return errors === 0;
 }
-var answerTestClockReset = validate475;
-var schema817 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
-function validate475(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClockReset = validate493;
+var schema853 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
+function validate493(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75905,7 +83787,7 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema817.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema853.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -75926,7 +83808,7 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema817.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema853.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -75947,7 +83829,7 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Reset queued")) {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema817.properties.message.enum } };
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema853.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -75965,14 +83847,14 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate475.errors = vErrors;
+  validate493.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate476;
-var schema818 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema820 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern317 = new RegExp("^/v4/audit-log/.+$", "u");
-function validate477(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAuditEntryList = validate494;
+var schema854 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema856 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var pattern355 = new RegExp("^/v4/audit-log/.+$", "u");
+function validate495(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76086,7 +83968,7 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema820.properties, key0)) {
+      if (!func36.call(schema856.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -76108,7 +83990,7 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema820.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema856.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -76142,7 +84024,7 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern317.test(data2)) {
+        if (!pattern355.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/audit-log/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -76193,8 +84075,8 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.actor !== void 0) {
-      if (!validate438(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
-        vErrors = vErrors === null ? validate438.errors : vErrors.concat(validate438.errors);
+      if (!validate456(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
+        vErrors = vErrors === null ? validate456.errors : vErrors.concat(validate456.errors);
         errors = vErrors.length;
       }
     }
@@ -76245,7 +84127,7 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema820.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema856.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -76257,7 +84139,7 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema820.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema856.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -76269,7 +84151,7 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema820.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema856.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -76281,7 +84163,7 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema820.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema856.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -76293,7 +84175,7 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema820.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema856.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -76311,10 +84193,10 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate477.errors = vErrors;
+  validate495.errors = vErrors;
   return errors === 0;
 }
-function validate476(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate494(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76399,7 +84281,7 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema818.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema854.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -76422,8 +84304,8 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate477(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate477.errors : vErrors.concat(validate477.errors);
+          if (!validate495(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate495.errors : vErrors.concat(validate495.errors);
             errors = vErrors.length;
           }
         }
@@ -76488,12 +84370,12 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate476.errors = vErrors;
+  validate494.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate480;
-var schema825 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "cli", "system"], "$id": "input:ActorKind" };
-function validate480(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate498;
+var schema861 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "cli", "system"], "$id": "input:ActorKind" };
+function validate498(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76836,7 +84718,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "grant" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema825.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema861.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -76971,15 +84853,15 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate480.errors = vErrors;
+  validate498.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate481;
-var schema826 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern320 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern321 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern323 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate481(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate499;
+var schema862 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern358 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern359 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern361 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+function validate499(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -77012,7 +84894,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema826.properties, key0)) {
+      if (!func36.call(schema862.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -77052,7 +84934,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern320.test(data0)) {
+        if (!pattern358.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -77101,7 +84983,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern321.test(data1)) {
+        if (!pattern359.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -77265,7 +85147,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema826.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema862.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -77441,7 +85323,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "billing_error")) {
-        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema826.properties.reason.enum } };
+        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema862.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -77636,7 +85518,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern323.test(data21)) {
+        if (!pattern361.test(data21)) {
           const err63 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err63];
@@ -77698,7 +85580,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern323.test(data23)) {
+        if (!pattern361.test(data23)) {
           const err69 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err69];
@@ -77729,7 +85611,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern323.test(data24)) {
+        if (!pattern361.test(data24)) {
           const err72 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err72];
@@ -77760,7 +85642,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern323.test(data25)) {
+        if (!pattern361.test(data25)) {
           const err75 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err75];
@@ -78381,7 +86263,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data44) {
           let data45 = data44[key6];
           if (typeof data45 !== "string" && !(typeof data45 == "number" && isFinite(data45)) && typeof data45 !== "boolean") {
-            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema826.properties.properties.additionalProperties.type } };
+            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema862.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err134];
             } else {
@@ -78429,13 +86311,13 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate481.errors = vErrors;
+  validate499.errors = vErrors;
   return errors === 0;
 }
-var answerDryRun = validate482;
-var schema831 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
-var schema832 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
-function validate482(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerDryRun = validate500;
+var schema867 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
+var schema868 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
+function validate500(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78499,7 +86381,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "dry_run")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema831.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema867.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -78520,7 +86402,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === 200 || data1 === 201 || data1 === 202 || data1 === 204)) {
-        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema831.properties.status.enum } };
+        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema867.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -78633,7 +86515,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "create" || data4 === "update" || data4 === "delete" || data4 === "send")) {
-                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema832.properties.action.enum } };
+                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema868.properties.action.enum } };
                 if (vErrors === null) {
                   vErrors = [err19];
                 } else {
@@ -78667,7 +86549,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.id !== void 0) {
               let data6 = data3.id;
               if (typeof data6 !== "string" && data6 !== null) {
-                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema832.properties.id.type } };
+                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema868.properties.id.type } };
                 if (vErrors === null) {
                   vErrors = [err22];
                 } else {
@@ -78690,7 +86572,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.before !== void 0) {
               let data7 = data3.before;
               if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema832.properties.before.type } };
+                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema868.properties.before.type } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -78702,7 +86584,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.after !== void 0) {
               let data8 = data3.after;
               if (!(data8 && typeof data8 == "object" && !Array.isArray(data8)) && data8 !== null) {
-                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema832.properties.after.type } };
+                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema868.properties.after.type } };
                 if (vErrors === null) {
                   vErrors = [err25];
                 } else {
@@ -78751,7 +86633,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate482.errors = vErrors;
+  validate500.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -78774,6 +86656,10 @@ export {
   answerAnalyticsView,
   answerAnalyticsViewList,
   answerApiKeyList,
+  answerAppleAdsConnection,
+  answerAppleAdsEntityUpdate,
+  answerAppleAdsReport,
+  answerAppleAdsSeries,
   answerAuditEntryList,
   answerAutomation,
   answerAutomationBacktest,
@@ -78893,6 +86779,8 @@ export {
   v4GetAnalyticsInsightsQuery,
   v4GetAnalyticsLtvQuery,
   v4GetAnalyticsViewPath,
+  v4GetAppleAdsReportQuery,
+  v4GetAppleAdsSeriesQuery,
   v4GetAutomationPath,
   v4GetCustomerMetricsQuery,
   v4GetCustomerPath,
@@ -78944,6 +86832,7 @@ export {
   v4SetRemoteConfigurationPayloadMappingBody,
   v4SetUserPropertiesBody,
   v4TestIntegrationBody,
+  v4UpdateAppleAdsEntityBody,
   v4UpdateAutomationStatusBody,
   v4UpdateEntitlementBody,
   v4UpdateExperimentBody,

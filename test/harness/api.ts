@@ -25,6 +25,7 @@ import { transaction } from '../../store/transaction.ts'
 import { startWorker } from '../../workers/worker.ts'
 import type { InstallationMail } from '../../workflows/actions/email.ts'
 import { channelProbe } from '../../workflows/alerts/probe.ts'
+import { appleAdsEntities } from '../../workflows/apple-ads/entities.ts'
 import { integrationProbe } from '../../workflows/destinations/probe.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
@@ -77,6 +78,8 @@ const UNREACHED: ReachStores = {
     apple: NOBODY,
     appleSandbox: NOBODY,
     adServices: NOBODY,
+    appleAds: NOBODY,
+    appleId: NOBODY,
     google: NOBODY,
     googleCerts: NOBODY,
     stripe: NOBODY,
@@ -231,6 +234,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     // The tests that race requests of one project need all of the connections.
     turns: requestTurns(options.requestsAtOnce ?? 50, options.longestWaitMs),
     probe: integrationProbe({ outgoing: out, allowPrivateNetwork: true }),
+    appleAds: appleAdsEntities(reached.stores.appleAds),
     tryChannel: channelProbe({ pool, secrets, outgoing: out, guard: { allowPrivateNetwork: true }, installation: options.mail }),
   }
   const server = await listen(deps, { port: 0, host: '127.0.0.1' })

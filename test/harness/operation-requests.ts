@@ -57,8 +57,15 @@ const nameOf = (key: string, value: object, parent: string) => {
 /** Fields whose value must be unique. */
 const CHOSEN = new Set(['id', 'identity_id', 'alias_id', 'transaction_id', 'event_id'])
 
+/** Apple Ads exists where an integration of it does. */
+const withAppleAds = ({ callApi }: MakerContext) =>
+  callApi('POST', '/v4/integrations', { title: 'Ads', integration: 'searchads', target_platform: 'iOS' })
+
 /** Requests that must precede an operation, or it has nothing to do. */
 const BEFORE: Record<string, (context: MakerContext, given: Given) => Promise<unknown>> = {
+  v4GetAppleAdsReport: withAppleAds,
+  v4GetAppleAdsSeries: withAppleAds,
+  v4GetAppleAdsConnection: withAppleAds,
   v4ReplayIntegrationDeliveries: ({ callApi }, { integration_id }) =>
     callApi('POST', `/v4/integrations/${integration_id}/status`, { status: 1 }),
   v4DetachUserFromRemoteConfiguration: ({ callApi }, { config_id, user_id }) =>

@@ -27,6 +27,8 @@ test('without settings the stores have their own addresses and root, and no cert
       apple: 'https://api.storekit.apple.com',
       appleSandbox: 'https://api.storekit-sandbox.apple.com',
       adServices: 'https://api-adservices.apple.com',
+      appleAds: 'https://api.searchads.apple.com',
+      appleId: 'https://appleid.apple.com',
       google: 'https://androidpublisher.googleapis.com',
       googleCerts: 'https://www.googleapis.com/oauth2/v1/certs',
       stripe: 'https://api.stripe.com',

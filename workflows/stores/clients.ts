@@ -1,6 +1,7 @@
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { NotificationVerifier } from '../../domain/purchases/store-inbox/notification.ts'
 import type { StorePlatform } from '../../domain/purchases/stores/config.ts'
+import { type AppleAds, appleAds } from '../apple-ads/client.ts'
 import { outgoingFetch } from '../outgoing/fetch.ts'
 import type { GoogleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
@@ -13,7 +14,14 @@ import type { PaddleBilling } from './paddle/client.ts'
 import type { StripeStore } from './stripe/client.ts'
 
 /** The clients of all stores. One set for a process: they cache verified certificate chains. Each client is loaded when it is first needed. */
-export type Stores = { apple: AppStore; adServices: AdServices; google: GooglePlay; stripe: StripeStore; paddle: PaddleBilling }
+export type Stores = {
+  apple: AppStore
+  adServices: AdServices
+  appleAds: AppleAds
+  google: GooglePlay
+  stripe: StripeStore
+  paddle: PaddleBilling
+}
 
 /** How the stores are reached and their signatures checked. `appleRoots` in DER; undefined: Apple's own. */
 export type StoresSetup = {
@@ -21,7 +29,10 @@ export type StoresSetup = {
   tokens: GoogleTokens
   appleRoots: Buffer[] | undefined
   appleOnlineChecks: boolean
-  urls: Record<'apple' | 'appleSandbox' | 'adServices' | 'google' | 'googleCerts' | 'stripe' | 'paddle' | 'paddleSandbox', string>
+  urls: Record<
+    'apple' | 'appleSandbox' | 'adServices' | 'appleAds' | 'appleId' | 'google' | 'googleCerts' | 'stripe' | 'paddle' | 'paddleSandbox',
+    string
+  >
   unknownWord?: (field: string, word: string) => void
 }
 
@@ -40,6 +51,7 @@ export function storeClients({ outgoing, tokens, appleRoots, appleOnlineChecks, 
       return appStore({ fetch, urls: appleUrls, roots, onlineChecks: appleOnlineChecks })
     }),
     adServices: adServices({ outgoing, url: urls.adServices }),
+    appleAds: appleAds({ outgoing, urls: { api: urls.appleAds, id: urls.appleId }, now }),
     google: loadedLater(async () => {
       const { googlePlay } = await import('./google/client.ts')
       const details = unknownWord && { unknownWord }

@@ -34,6 +34,8 @@ export async function startStores(options: Partial<TestApiOptions> = {}) {
       apple: apple.urls.production,
       appleSandbox: apple.urls.sandbox,
       adServices: adServices.url,
+      appleAds: adServices.url,
+      appleId: adServices.url,
       google: google.url,
       googleCerts: google.certsUrl,
       stripe: stripe.url,

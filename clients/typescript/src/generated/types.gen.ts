@@ -1027,6 +1027,235 @@ export type ApiKeyList = {
     next_cursor?: NextCursor;
 };
 
+export type AppleAdsReport = {
+    object: 'analytics_apple_ads_report';
+    url: '/v4/analytics/apple-ads/report';
+    level: 'campaigns' | 'groups' | 'keywords';
+    /**
+     * The beginning of the first day.
+     */
+    from: number;
+    /**
+     * The end of the last day.
+     */
+    to: number;
+    currency: string;
+    revenue_type: 'gross' | 'net';
+    rows: Array<AppleAdsRow>;
+    total: AppleAdsFigures;
+    unallocated: AppleAdsFigures;
+    pagination: AppleAdsPagination;
+    partial_sources: Array<AppleAdsPartialSource>;
+    meta: AppleAdsMeta;
+    unconverted?: AnalyticsUnconverted;
+    behind?: AnalyticsBehind;
+};
+
+export type AppleAdsRow = {
+    campaign_id: string;
+    campaign_name: string | null;
+    ad_group_id: string | null;
+    ad_group_name: string | null;
+    keyword_id: string | null;
+    keyword: string | null;
+    match_type: 'exact' | 'broad' | null;
+    status: 'enabled' | 'paused' | 'removed' | null;
+    delivery: 'running' | 'on_hold' | 'not_running' | null;
+    tracked: AppleAdsTracked;
+    apple: AppleAdsSpend;
+    roas: number | null;
+    windows: AppleAdsWindows;
+};
+
+export type AppleAdsFigures = {
+    tracked: AppleAdsTracked;
+    apple: AppleAdsSpend;
+    roas: number | null;
+    windows: AppleAdsWindows;
+};
+
+/**
+ * Of the users who were created in the range, cumulative to now.
+ */
+export type AppleAdsTracked = {
+    users: number;
+    trials: number;
+    paying_users: number;
+    revenue: number;
+    arpu: number | null;
+    arppu: number | null;
+};
+
+/**
+ * As Apple reports it. `spend` is null where its currency has no rate.
+ */
+export type AppleAdsSpend = {
+    spend: number | null;
+    impressions: number;
+    taps: number;
+    installs: number;
+    avg_cpa: number | null;
+} | null;
+
+/**
+ * By the code of the window.
+ */
+export type AppleAdsWindows = {
+    d0?: AppleAdsWindow;
+    d3?: AppleAdsWindow;
+    d7?: AppleAdsWindow;
+    d14?: AppleAdsWindow;
+    d30?: AppleAdsWindow;
+    d60?: AppleAdsWindow;
+    d90?: AppleAdsWindow;
+    d180?: AppleAdsWindow;
+    d365?: AppleAdsWindow;
+    lifetime?: AppleAdsWindow;
+};
+
+export type AppleAdsWindow = {
+    is_closed: boolean;
+    closed_from: string | null;
+    closed_through: string | null;
+    spend: number | null;
+    spend_closed: number | null;
+    payers: number;
+    revenue: number;
+    roas: number | null;
+    cac: number | null;
+};
+
+export type AppleAdsPagination = {
+    limit: number;
+    offset: number;
+    total_rows: number;
+    has_more: boolean;
+};
+
+export type AppleAdsPartialSource = {
+    source: 'apple' | 'tracked';
+    reason: 'not_read' | 'settling' | 'currency_without_rate' | 'day_not_over';
+    from: string;
+    through: string;
+};
+
+export type AppleAdsMeta = {
+    semantics: AppleAdsSemantics;
+    partial_scope: string | null;
+    data_through: string | null;
+    rate_unavailable_for: string | null;
+};
+
+export type AppleAdsSemantics = {
+    revenue: 'cumulative_to_date';
+    roas: 'ratio';
+    avg_cpa: 'spend_per_install';
+    cac: 'closed_spend_per_payer';
+};
+
+export type AppleAdsSeries = {
+    object: 'analytics_apple_ads_series';
+    url: '/v4/analytics/apple-ads/report/series';
+    metric: 'spend' | 'impressions' | 'taps' | 'installs' | 'avg_cpa' | 'users' | 'trials' | 'payers' | 'revenue' | 'arpu' | 'roas';
+    from: number;
+    to: number;
+    currency: string;
+    points: Array<AppleAdsPoint>;
+    coverage: AppleAdsCoverage;
+    truncated: boolean;
+    filters_ignored: Array<string>;
+    rate_unavailable_for: string | null;
+    behind?: AnalyticsBehind;
+};
+
+export type AppleAdsPoint = {
+    date: string;
+    value: number | null;
+};
+
+/**
+ * The days of the series whose value is known.
+ */
+export type AppleAdsCoverage = {
+    from: string | null;
+    through: string | null;
+    days_known: number;
+    days_total: number;
+};
+
+export type AppleAdsConnection = {
+    object: 'apple_ads_connection';
+    url: '/v4/integrations/apple-ads/connection';
+    status: 'not_connected' | 'verifying' | 'connected' | 'legacy_credentials' | 'error';
+    next_action: 'none' | 'connect' | 'wait' | 'reconnect' | 'grant_permissions';
+    dashboard_url: string | null;
+    reporting: AppleAdsReporting;
+    campaign_management: AppleAdsCampaignManagement;
+    orgs: Array<AppleAdsOrg>;
+    /**
+     * Why reading failed last, since its last success.
+     */
+    error: string | null;
+};
+
+export type AppleAdsReporting = {
+    state: 'ready' | 'syncing' | 'unavailable';
+    last_synced_at: string | null;
+    data_through: string | null;
+};
+
+export type AppleAdsCampaignManagement = {
+    state: 'ready' | 'unknown' | 'unavailable';
+    can_write: boolean;
+    reason_code: 'permissions_not_checked_yet' | 'permission_data_stale' | 'permission_missing' | 'not_connected' | null;
+};
+
+export type AppleAdsOrg = {
+    id: string;
+    name: string;
+    currency: string;
+    time_zone: string;
+};
+
+/**
+ * Exactly one of `status`, `bid` and `daily_budget`, with its `before_` value. Amounts are in the currency of the organisation.
+ */
+export type AppleAdsEntityUpdateInput = {
+    entity_type: 'campaign' | 'ad_group' | 'keyword';
+    entity_id: string;
+    campaign_id?: string;
+    ad_group_id?: string;
+    status?: 'enabled' | 'paused';
+    before_status?: 'enabled' | 'paused';
+    bid?: string;
+    before_bid?: string;
+    daily_budget?: string;
+    before_daily_budget?: string;
+    dry_run?: boolean;
+    idempotency_key?: string;
+};
+
+export type AppleAdsEntityUpdate = {
+    object: 'apple_ads_entity_update';
+    url: '/v4/analytics/apple-ads/entity/update';
+    entity_type: 'campaign' | 'ad_group' | 'keyword';
+    entity_id: string;
+    field: 'status' | 'bid' | 'daily_budget';
+    before: string;
+    after: string;
+    dry_run: boolean;
+    /**
+     * Whether Apple has the new value by this request.
+     */
+    applied: boolean;
+    /**
+     * What a dry run would have sent.
+     */
+    would_send: {
+        [key: string]: unknown;
+    } | null;
+};
+
 /**
  * By what the actor came in.
  */
@@ -4776,6 +5005,61 @@ export type FiguresFilterExperimentGroupId = Array<string>;
  * Id of a named key, which is not the key.
  */
 export type ApiKeyId = IdInPath;
+
+/**
+ * Beginning of the range in Unix seconds; widened to the beginning of its UTC day.
+ */
+export type AppleAdsFrom = number;
+
+/**
+ * End of the range in Unix seconds, later than `from`; widened to the end of its UTC day.
+ */
+export type AppleAdsTo = number;
+
+/**
+ * What the rows are.
+ */
+export type AppleAdsLevel = 'campaigns' | 'groups' | 'keywords';
+
+/**
+ * Gross is what users paid, net are the proceeds less refunds.
+ */
+export type AppleAdsRevenueType = 'gross' | 'net';
+
+/**
+ * The windows, with commas between them.
+ */
+export type AppleAdsWindows2 = string;
+
+/**
+ * Only these campaigns; one parameter for each value.
+ */
+export type AppleAdsFilterCampaign = Array<string>;
+
+/**
+ * Only entities with these statuses; one parameter for each value. The series ignores it.
+ */
+export type AppleAdsFilterStatus = Array<'enabled' | 'paused' | 'removed'>;
+
+/**
+ * Only entities with these deliveries; one parameter for each value. The series ignores it.
+ */
+export type AppleAdsFilterDelivery = Array<'running' | 'on_hold' | 'not_running'>;
+
+/**
+ * How many rows at most.
+ */
+export type AppleAdsLimit = number;
+
+/**
+ * How many rows are left out.
+ */
+export type AppleAdsOffset = number;
+
+/**
+ * The figure.
+ */
+export type AppleAdsMetric = 'spend' | 'impressions' | 'taps' | 'installs' | 'avg_cpa' | 'users' | 'trials' | 'payers' | 'revenue' | 'arpu' | 'roas';
 
 /**
  * Automation id.
@@ -11950,6 +12234,293 @@ export type V4GetAnalyticsLtvTrialConversionResponses = {
 
 export type V4GetAnalyticsLtvTrialConversionResponse = V4GetAnalyticsLtvTrialConversionResponses[keyof V4GetAnalyticsLtvTrialConversionResponses];
 
+export type V4GetAppleAdsReportData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * Beginning of the range in Unix seconds; widened to the beginning of its UTC day.
+         */
+        from: number;
+        /**
+         * End of the range in Unix seconds, later than `from`; widened to the end of its UTC day.
+         */
+        to: number;
+        /**
+         * What the rows are.
+         */
+        level?: 'campaigns' | 'groups' | 'keywords';
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Gross is what users paid, net are the proceeds less refunds.
+         */
+        revenue_type?: 'gross' | 'net';
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * The windows, with commas between them.
+         */
+        windows?: string;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only these campaigns; one parameter for each value.
+         */
+        'filter[campaign_id][]'?: Array<string>;
+        /**
+         * Only entities with these statuses; one parameter for each value. The series ignores it.
+         */
+        'filter[status][]'?: Array<'enabled' | 'paused' | 'removed'>;
+        /**
+         * Only entities with these deliveries; one parameter for each value. The series ignores it.
+         */
+        'filter[delivery][]'?: Array<'running' | 'on_hold' | 'not_running'>;
+        /**
+         * How many rows at most.
+         */
+        limit?: number;
+        /**
+         * How many rows are left out.
+         */
+        offset?: number;
+    };
+    url: '/v4/analytics/apple-ads/report';
+};
+
+export type V4GetAppleAdsReportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAppleAdsReportError = V4GetAppleAdsReportErrors[keyof V4GetAppleAdsReportErrors];
+
+export type V4GetAppleAdsReportResponses = {
+    /**
+     * The rows with most spend first.
+     */
+    200: AppleAdsReport;
+};
+
+export type V4GetAppleAdsReportResponse = V4GetAppleAdsReportResponses[keyof V4GetAppleAdsReportResponses];
+
+export type V4GetAppleAdsSeriesData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * Beginning of the range in Unix seconds; widened to the beginning of its UTC day.
+         */
+        from: number;
+        /**
+         * End of the range in Unix seconds, later than `from`; widened to the end of its UTC day.
+         */
+        to: number;
+        /**
+         * The figure.
+         */
+        metric: 'spend' | 'impressions' | 'taps' | 'installs' | 'avg_cpa' | 'users' | 'trials' | 'payers' | 'revenue' | 'arpu' | 'roas';
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Gross is what users paid, net are the proceeds less refunds.
+         */
+        revenue_type?: 'gross' | 'net';
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only these campaigns; one parameter for each value.
+         */
+        'filter[campaign_id][]'?: Array<string>;
+        /**
+         * Only entities with these statuses; one parameter for each value. The series ignores it.
+         */
+        'filter[status][]'?: Array<'enabled' | 'paused' | 'removed'>;
+        /**
+         * Only entities with these deliveries; one parameter for each value. The series ignores it.
+         */
+        'filter[delivery][]'?: Array<'running' | 'on_hold' | 'not_running'>;
+    };
+    url: '/v4/analytics/apple-ads/report/series';
+};
+
+export type V4GetAppleAdsSeriesErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAppleAdsSeriesError = V4GetAppleAdsSeriesErrors[keyof V4GetAppleAdsSeriesErrors];
+
+export type V4GetAppleAdsSeriesResponses = {
+    /**
+     * The days.
+     */
+    200: AppleAdsSeries;
+};
+
+export type V4GetAppleAdsSeriesResponse = V4GetAppleAdsSeriesResponses[keyof V4GetAppleAdsSeriesResponses];
+
+export type V4UpdateAppleAdsEntityData = {
+    body: AppleAdsEntityUpdateInput;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/analytics/apple-ads/entity/update';
+};
+
+export type V4UpdateAppleAdsEntityErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * Well-formed, but a rule of the domain forbids it; `code` says which.
+     */
+    422: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateAppleAdsEntityError = V4UpdateAppleAdsEntityErrors[keyof V4UpdateAppleAdsEntityErrors];
+
+export type V4UpdateAppleAdsEntityResponses = {
+    /**
+     * The change.
+     */
+    200: AppleAdsEntityUpdate;
+};
+
+export type V4UpdateAppleAdsEntityResponse = V4UpdateAppleAdsEntityResponses[keyof V4UpdateAppleAdsEntityResponses];
+
 export type V4ListAnalyticsViewsData = {
     body?: never;
     headers?: {
@@ -13689,6 +14260,65 @@ export type V4GetIntegrationsMetaResponses = {
 };
 
 export type V4GetIntegrationsMetaResponse = V4GetIntegrationsMetaResponses[keyof V4GetIntegrationsMetaResponses];
+
+export type V4GetAppleAdsConnectionData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/integrations/apple-ads/connection';
+};
+
+export type V4GetAppleAdsConnectionErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAppleAdsConnectionError = V4GetAppleAdsConnectionErrors[keyof V4GetAppleAdsConnectionErrors];
+
+export type V4GetAppleAdsConnectionResponses = {
+    /**
+     * The connection.
+     */
+    200: AppleAdsConnection;
+};
+
+export type V4GetAppleAdsConnectionResponse = V4GetAppleAdsConnectionResponses[keyof V4GetAppleAdsConnectionResponses];
 
 export type V4UpdateIntegrationStatusData = {
     body: IntegrationStatusInput;

@@ -1,0 +1,66 @@
+import type { AppleAdsEntities, ChangedField, EntityTarget } from '../../domain/integrations/apple-ads/change.ts'
+import type { AdsAnswer, AppleAds } from './client.ts'
+import { credentialsOf } from './credentials.ts'
+import { entityStatusOf } from './reports.ts'
+
+const pathOf = ({ type, id, campaign, adGroup }: EntityTarget): string => {
+  const ofCampaign = `/campaigns/${campaign}`
+  if (type === 'campaign') return ofCampaign
+  return type === 'ad_group' ? `${ofCampaign}/adgroups/${id}` : `${ofCampaign}/adgroups/${adGroup}/targetingkeywords/${id}`
+}
+
+const AMOUNTS = { campaign: 'dailyBudgetAmount', ad_group: 'defaultBidAmount', keyword: 'bidAmount' } as const
+
+function valueIn(data: unknown, { type }: EntityTarget, field: ChangedField): { value: string | null; currency: string } {
+  const entity = (data ?? {}) as Record<string, unknown>
+  if (field === 'status') return { value: entityStatusOf(entity.status, entity.deleted), currency: '' }
+  const { amount, currency } = (entity[AMOUNTS[type]] ?? {}) as Record<string, unknown>
+  const text = typeof amount === 'number' ? String(amount) : amount
+  return { value: typeof text === 'string' && /^\d+(\.\d+)?$/.test(text) ? text : null, currency: String(currency ?? '') }
+}
+
+type Refused = { is: 'absent' | 'refused' | 'unavailable' | 'timeout'; why: string }
+
+function refusedBy(answer: Exclude<AdsAnswer, { is: 'data' }>): Refused {
+  switch (answer.is) {
+    case 'absent':
+      return { is: 'absent', why: answer.why }
+    case 'credentials':
+    case 'permission':
+    case 'refused':
+      return { is: 'refused', why: answer.why }
+    case 'unknown':
+      return { is: answer.isTimeout ? 'timeout' : 'unavailable', why: answer.why }
+    default:
+      return answer satisfies never
+  }
+}
+
+/** Apple's ids are numbers; one that a number cannot hold is sent as it is. */
+const idOf = (id: string): number | string => (Number.isSafeInteger(Number(id)) ? Number(id) : id)
+
+export const appleAdsEntities = (appleAds: AppleAds): AppleAdsEntities => ({
+  async present(settings, target, field) {
+    const credentials = credentialsOf(settings)
+    if (!credentials) return { is: 'refused', why: 'the integration has no credentials' }
+    const answer = await appleAds.request(credentials, { method: 'GET', path: pathOf(target), org: target.org })
+    return answer.is === 'data' ? { is: 'value', ...valueIn(answer.data, target, field) } : refusedBy(answer)
+  },
+
+  callOf(target, { field, after, currency }) {
+    const { type, id, campaign, adGroup } = target
+    const status = after === 'paused' ? 'PAUSED' : type === 'keyword' ? 'ACTIVE' : 'ENABLED'
+    const change = field === 'status' ? { status } : { [AMOUNTS[type]]: { amount: after, currency } }
+    if (type === 'campaign') return { method: 'PUT', path: pathOf(target), body: { campaign: change } }
+    if (type === 'ad_group') return { method: 'PUT', path: pathOf(target), body: change }
+    const path = `/campaigns/${campaign}/adgroups/${adGroup}/targetingkeywords/bulk`
+    return { method: 'PUT', path, body: [{ id: idOf(id), ...change }] }
+  },
+
+  async send(settings, target, call) {
+    const credentials = credentialsOf(settings)
+    if (!credentials) return { is: 'refused', why: 'the integration has no credentials' }
+    const answer = await appleAds.request(credentials, { ...call, org: target.org })
+    return answer.is === 'data' ? { is: 'applied' } : refusedBy(answer)
+  },
+})

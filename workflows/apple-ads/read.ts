@@ -1,0 +1,191 @@
+import {
+  type AppleOrg,
+  openByNumber,
+  type ReadFailure,
+  recordOrgs,
+  recordRead,
+  recordReadFailure,
+} from '../../domain/integrations/apple-ads/connection.ts'
+import { APPLE_ADS_WORKFLOW, readLater } from '../../domain/integrations/apple-ads/read-runs.ts'
+import { type Level, planRead, type ReadPlan, replaceSpend } from '../../domain/integrations/apple-ads/spend.ts'
+import type { Secrets } from '../../domain/projects/secrets.ts'
+import type { Pool } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import { messageOf, RetryAt } from '../engine/policy.ts'
+import type { RunContext, StepScope, Workflow } from '../engine/workflow.ts'
+import type { AppleAds } from './client.ts'
+import { credentialsOf } from './credentials.ts'
+import { AppleFailed, type Ask, listEntities, readReport } from './reports.ts'
+
+export type AppleAdsDeps = { pool: Pool; secrets: Secrets; appleAds: AppleAds }
+
+/** A campaign with many keywords takes some pages of a second each. */
+const LIMIT_MS = 120_000
+/** After an attempt of a step has failed for the last time. */
+const AFTER_FAILURE_SECONDS = 3600
+
+/** What Apple does not give these credentials. No repeat changes that: the operator must. */
+type Failed = { is: 'failed'; kind: ReadFailure; why: string }
+type Begun = Failed | { is: 'gone' } | ({ is: 'plan'; orgs: AppleOrg[] } & ReadPlan)
+
+/**
+ * Reads what campaigns cost: the organisations, then each one's campaigns, then each campaign's ad groups and keywords. The days count as
+ * read when all of that is stored. Every end creates the next run in its transaction, so reading never stops by itself.
+ */
+export const readAppleAds = (deps: AppleAdsDeps): Workflow => ({
+  kind: APPLE_ADS_WORKFLOW.workflow,
+  version: APPLE_ADS_WORKFLOW.version,
+  concurrency: 4,
+
+  async run(context) {
+    const { environment, subject, together } = context
+    const number = Number(subject)
+    const plan = await asked<Begun>(deps, context, 'organisations', ask => begin(deps, number, ask), {
+      record: async (tx, begun) => {
+        if (begun.is === 'plan') await recordOrgs(tx, number, begun.orgs)
+      },
+    })
+    if (plan.is === 'gone') return
+    const failed = plan.is === 'failed' ? plan : await readOrgs(deps, context, number, plan)
+    await together(
+      steps =>
+        steps.transact('end', async tx => {
+          const waitSeconds = plan.is === 'plan' ? plan.waitSeconds : (await planRead(tx, number)).waitSeconds
+          if (failed) await recordReadFailure(tx, number, failed.kind, failed.why)
+          else if (plan.is === 'plan') await recordRead(tx, number, plan)
+          await readLater(tx, environment, subject, waitSeconds)
+        }),
+      { ends: true },
+    )
+  },
+
+  async failed(tx, environment, subject, error) {
+    await recordReadFailure(tx, Number(subject), 'unavailable', messageOf(error, 'reading Apple Ads'))
+    await readLater(tx, environment, subject, AFTER_FAILURE_SECONDS)
+  },
+})
+
+async function begin({ pool, secrets }: AppleAdsDeps, number: number, ask: Ask): Promise<Begun> {
+  const opened = await openByNumber(pool, secrets, number)
+  const credentials = opened && credentialsOf(opened.settings)
+  // New settings create a run of their own.
+  if (!credentials) return { is: 'gone' }
+  const { data } = await ask({ method: 'GET', path: '/acls' })
+  const orgs = orgsIn(data).filter(({ id }) => credentials.orgId === null || id === credentials.orgId)
+  if (orgs.length === 0)
+    return {
+      is: 'failed',
+      kind: 'permission',
+      why:
+        credentials.orgId === null
+          ? 'the credentials open no organisation'
+          : `the credentials do not open the organisation ${credentials.orgId}`,
+    }
+  return { is: 'plan', orgs, ...(await planRead(pool, number)) }
+}
+
+function orgsIn(data: unknown): AppleOrg[] {
+  if (!Array.isArray(data)) return []
+  return data.flatMap(one => {
+    const { orgId, orgName, currency, timeZone, roleNames } = (one ?? {}) as Record<string, unknown>
+    if (typeof orgId !== 'number' && typeof orgId !== 'string') return []
+    const roles = Array.isArray(roleNames) ? roleNames.filter(role => typeof role === 'string') : []
+    return [
+      { id: String(orgId), name: String(orgName ?? orgId), currency: String(currency ?? ''), time_zone: String(timeZone ?? ''), roles },
+    ]
+  })
+}
+
+async function readOrgs(
+  deps: AppleAdsDeps,
+  context: RunContext,
+  number: number,
+  { orgs, from, through }: Extract<Begun, { is: 'plan' }>,
+): Promise<Failed | null> {
+  for (const { id: org } of orgs) {
+    const range = { from, through }
+    const campaigns = await asked<Failed | { is: 'campaigns'; ids: string[] }>(deps, context, `campaigns-${org}`, async ask => ({
+      is: 'campaigns',
+      ids: await store(deps, number, { org, level: 'campaigns', campaign: null, ...range }, ask),
+    }))
+    if (campaigns.is === 'failed') return campaigns
+    for (const campaign of campaigns.ids) {
+      const read = await asked<Failed | { is: 'read' }>(deps, context, `campaign-${campaign}`, async ask => {
+        await store(deps, number, { org, level: 'groups', campaign, ...range }, ask)
+        await store(deps, number, { org, level: 'keywords', campaign, ...range }, ask)
+        return { is: 'read' }
+      })
+      if (read.is === 'failed') return read
+    }
+  }
+  return null
+}
+
+type Stored = { org: string; level: Level; campaign: string | null; from: string; through: string }
+
+/** Reads one level and stores it in one transaction. Returns the campaigns, each once. */
+async function store({ pool }: AppleAdsDeps, number: number, request: Stored, ask: Ask): Promise<string[]> {
+  const { org, level, campaign, from, through } = request
+  const listed = await listEntities(ask, org, level, campaign)
+  const report = await readReport(ask, request)
+  const known = new Set(listed.map(({ id }) => id))
+  const entities = [...listed, ...report.entities.filter(({ id }) => !known.has(id))]
+  const campaigns = [...new Set([...entities.map(({ campaign_id }) => campaign_id), ...(campaign === null ? [] : [campaign])])].sort()
+  await transaction(pool, tx => replaceSpend(tx, number, level, { campaigns, from, through }, { entities, spend: report.spend }))
+  return campaigns
+}
+
+type Recording<T> = { record?: (tx: Parameters<typeof recordOrgs>[0], result: T) => Promise<void> }
+
+/** A step that asks Apple. Where Apple refuses the credentials, the step has the result `failed`; where Apple does not answer, it is repeated. */
+function asked<T>(
+  { pool, secrets, appleAds }: AppleAdsDeps,
+  { step, subject }: RunContext,
+  name: string,
+  effect: (ask: Ask) => Promise<T>,
+  { record }: Recording<T | Failed> = {},
+): Promise<T | Failed> {
+  const number = Number(subject)
+  return step<T | Failed>(name, scope => refusedIsFailed(() => effect(asking(scope))), {
+    policy: 'delivery',
+    limitMs: LIMIT_MS,
+    ...(record && { record }),
+    failing: (tx, { error }) => recordReadFailure(tx, number, 'unavailable', messageOf(error, 'reading Apple Ads')),
+  })
+
+  function asking({ signal }: StepScope): Ask {
+    let credentials: ReturnType<typeof credentialsOf> | undefined
+    return async request => {
+      if (credentials === undefined) {
+        const opened = await openByNumber(pool, secrets, number)
+        credentials = opened && credentialsOf(opened.settings)
+      }
+      if (!credentials) throw new AppleFailed({ is: 'credentials', why: 'the integration has no credentials any more' })
+      const answer = await appleAds.request(credentials, { ...request, signal })
+      if (answer.is === 'data') return answer
+      throw new AppleFailed(answer)
+    }
+  }
+}
+
+async function refusedIsFailed<T>(effect: () => Promise<T>): Promise<T | Failed> {
+  try {
+    return await effect()
+  } catch (error) {
+    if (!(error instanceof AppleFailed)) throw error
+    const { answer } = error
+    switch (answer.is) {
+      case 'credentials':
+      case 'permission':
+        return { is: 'failed', kind: answer.is, why: answer.why }
+      case 'unknown':
+        if (answer.afterSeconds !== null) throw new RetryAt(answer.why, answer.afterSeconds)
+        throw error
+      case 'absent':
+      case 'refused':
+        return { is: 'failed', kind: 'unavailable', why: answer.why }
+      default:
+        return answer satisfies never
+    }
+  }
+}
