@@ -53,6 +53,9 @@ const owner = (): GrantOwner => ({
   kind: 'grant',
   keyId: 'grant-1',
   operator: 'ada@example.org',
+  clientId: 'client',
+  clientName: 'Assistant',
+  projectName: 'Project',
   project: project.id,
   environment: project.production,
   environmentKind: 'production',
@@ -71,7 +74,7 @@ async function update(body: Body, { header, search = '' }: { header?: string; se
     const answer = await run(
       route,
       caller,
-      { parameters: {}, query, body: structuredClone(body), faults, repeat },
+      { parameters: {}, query, body: structuredClone(body), faults, repeat, dryRun: false },
       { deps, check: () => {} },
     )
     return { status: answer.status, body: JSON.parse(answer.body!), headers: answer.headers }
