@@ -24,7 +24,7 @@ export const maskedFor = ({ kind }: Principal, id: OperationId, secrets: readonl
 }
 
 /** Keeps the secret that an operation has made for the operator whose assistant may not see it, in the transaction of the operation. */
-export async function forOperator(
+export async function withReveals(
   tx: Tx,
   { id, owner, deps }: { id: OperationId; owner: Principal; deps: Pick<ApiDeps, 'secrets' | 'publicUrl'> },
   reply: Reply<OperationId>,

@@ -17,7 +17,7 @@ import { type Answered, once } from './idempotency.ts'
 import { masked } from './masked.ts'
 import type { ApiDeps, ApiOperation, Reply } from './operation.ts'
 import type { StatementTurn } from './request-turns.ts'
-import { forOperator, maskedFor } from './reveal.ts'
+import { maskedFor, withReveals } from './reveal.ts'
 import { isOpenDuringReset } from './sandbox-state.ts'
 
 export type Route = { description: OperationDescription; operation: ApiOperation }
@@ -155,7 +155,7 @@ function change(execution: Execution, prepared: PromiseSettledResult<unknown>): 
       const perform = async () => {
         if (prepared.status === 'rejected') throw prepared.reason
         const reply = await operation.handle({ ...call, tx, prepared: prepared.value } as never)
-        return answerOf(execution, await forOperator(tx, { id: description.id, owner: call.principal, deps }, reply))
+        return answerOf(execution, await withReveals(tx, { id: description.id, owner: call.principal, deps }, reply))
       }
       if (!repeat) return perform()
       const user = userOf(call.path, call.body, undefined)

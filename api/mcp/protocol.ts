@@ -21,7 +21,7 @@ export const authInfoOf = (caller: McpCaller) => ({
   extra: { caller },
 })
 
-export const callerOf = (authInfo: McpRequestContext['authInfo']): McpCaller => authInfo!.extra!.caller as McpCaller
+export const mcpCallerOf = (authInfo: McpRequestContext['authInfo']): McpCaller => authInfo!.extra!.caller as McpCaller
 
 export type ServerFactory = (context: McpRequestContext) => Promise<Server> | Server
 type Face = { fetch: (request: Request, options?: McpHandlerRequestOptions) => Promise<Response> }

@@ -6,7 +6,7 @@ import type { CallDeps } from './deps.ts'
 import { CALL_OPERATION, calledByName, FINDING, find } from './find.ts'
 import type { Arguments } from './input.ts'
 import { addPrompts } from './prompts.ts'
-import { callerOf, instructionsFor, type ServerFactory } from './protocol.ts'
+import { instructionsFor, mcpCallerOf, type ServerFactory } from './protocol.ts'
 import { addResources } from './resources.ts'
 import { isSelected, listed, type Tools, toolsOf } from './tools.ts'
 
@@ -30,11 +30,11 @@ export function mcpServers(call: CallDeps, tools: Tools): ServerFactory {
   const asked = createRequestStateCodec<Asked>({
     key: call.deps.secrets.sign('state of a question to the operator'),
     ttlSeconds: ASKED_SECONDS,
-    bind: ({ http }) => callerOf(http?.authInfo).owner.keyId,
+    bind: ({ http }) => mcpCallerOf(http?.authInfo).owner.keyId,
   })
 
   return ({ era, authInfo }) => {
-    const { owner, requestId, selection } = callerOf(authInfo)
+    const { owner, requestId, selection } = mcpCallerOf(authInfo)
     const lane = era === 'modern' ? 'current' : 'earlier'
     const server = new Server(info, {
       capabilities: { tools: {}, resources: {}, prompts: {} },

@@ -11,7 +11,7 @@ import {
 } from '../../../domain/integrations/apple-ads/change.ts'
 import { getConnection, openOfEnvironment } from '../../../domain/integrations/apple-ads/connection.ts'
 import {
-  type Begun,
+  type BegunUpdate,
   claimUpdate,
   findTarget,
   findUpdate,
@@ -66,7 +66,7 @@ async function count(tx: Tx, project: number, kind: UseKind, what: string): Prom
 }
 
 /** The stored answer of a request that was carried out. Throws for one that cannot be begun. */
-function answeredBy(begun: Begun): Answer | null {
+function answeredBy(begun: BegunUpdate): Answer | null {
   switch (begun.is) {
     case 'answered':
       return begun.answer as Answer
@@ -126,7 +126,7 @@ async function prepare(call: Call): Promise<Prepared> {
   }
 }
 
-type Changing = { key: UpdateKey; begun: Begun; target: EntityTarget; change: EntityChange; sending: { isUncertain: boolean } }
+type Changing = { key: UpdateKey; begun: BegunUpdate; target: EntityTarget; change: EntityChange; sending: { isUncertain: boolean } }
 
 async function change({ body, project, environment, inTurn, deps }: Call, changing: Changing): Promise<Answer> {
   const { key, begun, target, change: wanted, sending } = changing

@@ -7,7 +7,7 @@ import { LEVELS } from './spend.ts'
 
 export type UpdateKey = { environment: Environment; key: string }
 type Row = { request_hash: Buffer; is_sent: boolean; before: string | null; answer: unknown; is_claimed: boolean }
-export type Begun =
+export type BegunUpdate =
   | { is: 'new' }
   /** A former request may have reached Apple; `before`: the value that it replaced. */
   | { is: 'unknown'; before: string }
@@ -24,7 +24,7 @@ const CLAIM = `interval '90 seconds'`
 const FIND = `select request_hash, sent_at is not null as is_sent, before, answer, coalesce(claimed_until > clock_timestamp(), false) as is_claimed
   from apple_ads_updates where environment = $1 and key = $2 and created_at > clock_timestamp() - ${KEPT}`
 
-const judged = (row: Row, hash: Buffer): Begun => {
+const judged = (row: Row, hash: Buffer): BegunUpdate => {
   if (!row.request_hash.equals(hash)) return { is: 'other' }
   if (row.answer !== null) return { is: 'answered', answer: row.answer }
   if (row.is_claimed) return { is: 'in_progress' }
@@ -32,7 +32,7 @@ const judged = (row: Row, hash: Buffer): Begun => {
 }
 
 /** What is known of a request; undefined: nothing. */
-export async function findUpdate(db: Db, { environment, key }: UpdateKey, hash: Buffer): Promise<Begun | undefined> {
+export async function findUpdate(db: Db, { environment, key }: UpdateKey, hash: Buffer): Promise<BegunUpdate | undefined> {
   const { rows } = await db.query<Row>(FIND, [environment, key])
   return rows[0] && judged(rows[0], hash)
 }
@@ -42,7 +42,7 @@ export async function claimUpdate(
   tx: Tx,
   { environment, key }: UpdateKey,
   { hash, entity_type, entity_id }: { hash: Buffer } & Pick<UpdateInput, 'entity_type' | 'entity_id'>,
-): Promise<Begun> {
+): Promise<BegunUpdate> {
   await tx.query(
     `delete from apple_ads_updates where ctid = any (array(
        select ctid from apple_ads_updates where created_at < now() - ${KEPT} order by created_at limit 100 for update skip locked))`,
