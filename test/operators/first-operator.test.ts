@@ -25,7 +25,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const start = (isShown: boolean) => firstOperator(api.pool, api.secrets, { dataDir: folder, url: api.url, isShown })
+const start = (isShown: boolean) =>
+  firstOperator(api.pool, api.secrets, { dataDir: folder, url: api.url, isShown, log: { warn: () => {} } })
 const fields = (code: string, more = {}) => ({
   code,
   email: 'ada@example.org',
