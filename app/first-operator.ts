@@ -1,5 +1,6 @@
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Logger } from 'pino'
 import { firstOperatorCode } from '../domain/operators/links.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { Pool } from '../store/connect.ts'
@@ -14,12 +15,13 @@ export type FirstOperator = { link: string; file: null } | { link: null; file: s
 
 /**
  * The link for the first operator; null when there is one. What stands behind its # reaches no log and no proxy. Without a terminal it goes to a file
- * that only this user can read; the file of an earlier start goes away with the first operator.
+ * that only this user can read; the file of an earlier start goes away with the first operator. A folder that cannot be written is no reason not to
+ * start: the account can be made otherwise.
  */
 export async function firstOperator(
   pool: Pool,
   secrets: Secrets,
-  { dataDir, url, isShown }: { dataDir: string; url: string; isShown: boolean },
+  { dataDir, url, isShown, log }: { dataDir: string; url: string; isShown: boolean; log: Pick<Logger, 'warn'> },
 ): Promise<FirstOperator | null> {
   const code = await firstOperatorCode(pool, secrets)
   const file = pathIn(dataDir)
@@ -27,11 +29,23 @@ export async function firstOperator(
   if (code === null) return null
   const link = `${url}/console/first#${code}`
   if (isShown) return { link, file: null }
+  try {
+    await write(dataDir, link)
+    return { link: null, file }
+  } catch (error) {
+    log.warn(
+      { why: (error as Error).message },
+      'the link for the first operator could not be written; "npm run cli -- operator create EMAIL --owner" makes the account',
+    )
+    return null
+  }
+}
+
+async function write(dataDir: string, link: string): Promise<void> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await removeAbandoned(dataDir, PREFIX)
   const draft = join(dataDir, temporaryName(PREFIX))
   await writeSynced(draft, `${link}\n`)
-  await rename(draft, file)
+  await rename(draft, pathIn(dataDir))
   await syncFolder(dataDir)
-  return { link: null, file }
 }

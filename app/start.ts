@@ -81,7 +81,7 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     const served = config.role === 'worker' ? undefined : await (await import('./api.ts')).serve(config, log, resources)
     if (served) closing.push(() => served.close())
     const signUp = served
-      ? await firstOperator(pool, secrets, { dataDir: config.dataDir, url: config.publicUrl ?? served.url, isShown: showKeys })
+      ? await firstOperator(pool, secrets, { dataDir: config.dataDir, url: config.publicUrl ?? served.url, isShown: showKeys, log })
       : null
     if (config.role !== 'api') {
       const { work } = await import('./worker.ts')

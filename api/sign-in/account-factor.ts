@@ -40,8 +40,7 @@ export const postFactor = withForm(async (deps, ctx, who, form) => {
   if (!who.isRecent) return askAgainFor(ctx)
   switch (form.get('step')) {
     case 'begin':
-      if (!(await secondFactorOf(deps.pool, id)).isOn) await beginSecondFactor(deps.pool, deps.secrets, id)
-      return redirectTo(ctx, PATH)
+      return redirectTo(ctx, (await beginSecondFactor(deps.pool, deps.secrets, id)) ? PATH : ACCOUNT)
     case 'remove': {
       const isNeeded = (await secondFactorOf(deps.pool, id)).isNeeded
       if (!isNeeded) await transaction(deps.pool, tx => removeSecondFactor(tx, id))

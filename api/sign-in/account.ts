@@ -1,15 +1,13 @@
-import { changePassword } from '../../domain/operators/accounts.ts'
+import { changePassword } from '../../domain/operators/change-password.ts'
 import { secondFactorOf } from '../../domain/operators/second-factor.ts'
-import { endSession, endSessions, type ListedSession, listSessions, renewSession, type SignedIn } from '../../domain/operators/session.ts'
-import { authenticateAgain } from '../../domain/operators/sign-in.ts'
-import { transaction } from '../../store/transaction.ts'
+import { endSession, endSessions, type ListedSession, listSessions, type SignedIn } from '../../domain/operators/session.ts'
 import type { Context } from '../context.ts'
 import { formToken, readForm, type SentForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { faultsOf } from './join.ts'
 import { alert, field, notice, showPage } from './page.ts'
 import { askToSignIn, callerOf, redirectTo, type SessionDeps, setCookie, signedIn } from './session.ts'
-import { failedBy } from './sign-in.ts'
+import { failedBy, WRONG_CODE } from './sign-in.ts'
 
 export const ACCOUNT = '/console/account'
 
@@ -90,6 +88,7 @@ ${!factor.isNeeded && html`<form method="post" action="${ACCOUNT}/second-factor"
 <section><h2>Password</h2>${alert(failed)}
 <form method="post" action="${ACCOUNT}/password" class="short">${token}
 ${field({ name: 'current', label: 'Your password now', type: 'password', autocomplete: 'current-password', fault: faults.current })}
+${factor.isOn && field({ name: 'code', label: 'Code of your app', autocomplete: 'one-time-code', fault: faults.code, isCode: true })}
 ${field({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 12 characters.', fault: faults.password })}
 ${field({ name: 'repeated', label: 'The new one again', type: 'password', autocomplete: 'new-password', fault: faults.repeated })}
 <button>Change the password</button></form></section>
@@ -106,20 +105,21 @@ export const postPassword = withForm(async (deps, ctx, who, form) => {
   const refuse = (faults: Record<string, string>, status = 422) => showAccount(deps, ctx, who, { faults, status })
   const password = form.get('password')
   if (password !== form.get('repeated')) return refuse({ repeated: 'The two passwords differ.' })
-  const caller = callerOf(ctx)
-  const outcome = await authenticateAgain(deps, who, { password: form.get('current') }, caller.network)
-  if (outcome.is !== 'right') {
-    const { status, text, retryAfter } = failedBy(outcome, 'This is not your password.')
-    if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter))
-    return refuse({ current: text }, status)
-  }
   try {
-    await changePassword(deps.pool, who.operator.id, who.session, password)
+    const given = { current: form.get('current'), code: form.get('code'), password }
+    const outcome = await changePassword(deps, who, given, callerOf(ctx))
+    if (outcome.is === 'ended') return askToSignIn(ctx)
+    if (outcome.is === 'wrong_code') return refuse({ code: WRONG_CODE }, 401)
+    if (outcome.is !== 'changed') {
+      const { status, text, retryAfter } = failedBy(outcome, 'This is not your password.')
+      if (retryAfter !== undefined) ctx.set('Retry-After', String(retryAfter))
+      return refuse({ current: text }, status)
+    }
+    setCookie(deps, ctx, outcome.token)
+    redirectTo(ctx, `${ACCOUNT}?done=password`)
   } catch (error) {
     return refuse(faultsOf(error))
   }
-  setCookie(deps, ctx, await transaction(deps.pool, tx => renewSession(tx, who.operator.id, who.session, caller.device)))
-  redirectTo(ctx, `${ACCOUNT}?done=password`)
 })
 
 export const postSessions = withForm(async (deps, ctx, who, form) => {

@@ -5,7 +5,7 @@ import { formToken, readForm } from './form.ts'
 import { html } from './html.ts'
 import { alert, field, showPage } from './page.ts'
 import { askToSignIn, callerOf, localPath, redirectTo, type SessionDeps, signedIn } from './session.ts'
-import { type Failed, failedBy } from './sign-in.ts'
+import { type Failed, failedBy, WRONG_CODE } from './sign-in.ts'
 
 async function showAgain(deps: SessionDeps, ctx: Context, to: string, failed?: Failed): Promise<void> {
   const who = await signedIn(deps, ctx)
@@ -37,5 +37,5 @@ export async function postAgain(deps: SessionDeps, ctx: Context): Promise<void> 
   const given = isOn ? { code: form.get('code') } : { password: form.get('password') }
   const outcome = await authenticateAgain(deps, who, given, callerOf(ctx).network)
   if (outcome.is === 'right') return redirectTo(ctx, to)
-  return showAgain(deps, ctx, to, failedBy(outcome, isOn ? 'This code is wrong, or it was used already.' : 'The password is wrong.'))
+  return showAgain(deps, ctx, to, failedBy(outcome, isOn ? WRONG_CODE : 'The password is wrong.'))
 }

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { Refusal } from '../../domain/kernel/refusal.ts'
 import type { Context, Layer } from '../context.ts'
 import { getAccount, postPassword, postSessions } from './account.ts'
 import { getFactor, postFactor, postRecoveryCodes } from './account-factor.ts'
@@ -34,6 +35,8 @@ const FILES: Record<string, readonly [file: string, type: string]> = {
   'theme.js': ['assets/theme.js', 'text/javascript; charset=utf-8'],
   'icon.svg': ['assets/icon.svg', 'image/svg+xml'],
 }
+/** The queue of passwords is some three seconds long. */
+const RETRY_SECONDS = '5'
 const WEB = new URL('../../web/', import.meta.url)
 
 async function sendFile(ctx: Context, name: string): Promise<boolean> {
@@ -62,15 +65,23 @@ export function signInPages(deps: SessionDeps): Layer {
     try {
       await answer(deps, ctx)
     } catch (error) {
-      if (!(error instanceof FormProblem)) throw error
-      showProblem(ctx, error)
+      showProblem(ctx, problemOf(error))
     }
   }
 }
 
-const showProblem = (ctx: Context, { status, message }: FormProblem): void =>
+/** Passwords are checked a few at a time, so that they leave memory for everything else. */
+function problemOf(error: unknown): FormProblem {
+  if (error instanceof FormProblem) return error
+  if (!(error instanceof Refusal && error.code === 'not_available')) throw error
+  return new FormProblem(503, 'Too many people sign in at this moment. Try again in a few seconds.')
+}
+
+const showProblem = (ctx: Context, { status, message }: FormProblem): void => {
+  if (status === 503) ctx.set('Retry-After', RETRY_SECONDS)
   showPage(
     ctx,
     { title: 'This did not work', body: html`<p>${message}</p><p><a class="button" href="/sign-in">To the sign-in page</a></p>` },
     status,
   )
+}

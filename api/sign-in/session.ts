@@ -2,7 +2,7 @@ import { readSession, type SignedIn } from '../../domain/operators/session.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { Context } from '../context.ts'
-import { networkPrefix, plainAddress } from '../network-prefix.ts'
+import { addressIn, networkPrefix, plainAddress } from '../network-prefix.ts'
 
 /** What pages for operators need. `publicUrl` is read at each request: with PORT=0 it is known after the start. */
 export type SessionDeps = { pool: Pool; checks: Pool; secrets: Secrets; publicUrl: string }
@@ -33,10 +33,14 @@ export async function signedIn(deps: SessionDeps, ctx: Context): Promise<SignedI
   return token === undefined ? null : readSession(deps.checks, token)
 }
 
-/** The address of the caller as it is stored, and the part of it by which guesses are counted. */
+/**
+ * The address of the caller as it is stored, and the part of it by which guesses are counted. Where a proxy names none, they count for the proxy:
+ * a header that names something else each time is no way around the limit.
+ */
 export function callerOf(ctx: Context) {
-  const address = plainAddress(ctx.ip)
-  return { network: networkPrefix(ctx.ip), device: { address: address === '' ? null : address, userAgent: ctx.get('User-Agent') || null } }
+  const address = addressIn(ctx.ip)
+  const network = networkPrefix(address === '' ? plainAddress(ctx.req.socket.remoteAddress ?? '') : address)
+  return { network, device: { address: address === '' ? null : address, userAgent: ctx.get('User-Agent') || null } }
 }
 
 /** The path and query of this service that `next` names; anything else is the page of the account. */

@@ -1,5 +1,5 @@
 import { secondFactorInSetUp } from '../../domain/operators/second-factor.ts'
-import { endSession, readPending } from '../../domain/operators/session.ts'
+import { endSessionOf, readPending } from '../../domain/operators/session.ts'
 import { confirmCode, confirmSetUp, type SignInOutcome, signIn } from '../../domain/operators/sign-in.ts'
 import type { Context } from '../context.ts'
 import { formToken, readForm } from './form.ts'
@@ -13,7 +13,7 @@ const withNext = (path: string, to: string) => `${path}?next=${encodeURIComponen
 
 /** The same for each reason: the page does not tell whether an account exists. */
 const WRONG = 'E-mail address or password is wrong.'
-const WRONG_CODE = 'This code is wrong, or it was used already.'
+export const WRONG_CODE = 'This code is wrong, or it was used already.'
 const lockedFor = (seconds: number) => {
   const minutes = Math.ceil(seconds / 60)
   return `Too many attempts. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`
@@ -66,9 +66,13 @@ export async function postSignIn(deps: SessionDeps, ctx: Context): Promise<void>
 
 /** The session of before ends: a token that somebody has planted in the browser opens nothing. */
 async function begin(deps: SessionDeps, ctx: Context, { token }: SignInOutcome & { is: 'signed_in' }): Promise<void> {
-  const before = await signedIn(deps, ctx)
-  if (before) await endSession(deps.pool, before.operator.id, before.session)
+  await endBefore(deps, ctx)
   setCookie(deps, ctx, token)
+}
+
+async function endBefore(deps: SessionDeps, ctx: Context): Promise<void> {
+  const token = cookieOf(deps, ctx)
+  if (token !== undefined) await endSessionOf(deps.pool, token)
 }
 
 async function pending(deps: SessionDeps, ctx: Context, awaits: 'code' | 'set_up') {
@@ -140,8 +144,7 @@ export async function postSetUp(deps: SessionDeps, ctx: Context): Promise<void> 
 
 export async function postSignOut(deps: SessionDeps, ctx: Context): Promise<void> {
   await readForm(deps, ctx)
-  const who = await signedIn(deps, ctx)
-  if (who) await endSession(deps.pool, who.operator.id, who.session)
+  await endBefore(deps, ctx)
   setCookie(deps, ctx, null)
   redirectTo(ctx, '/sign-in?done=signed-out')
 }

@@ -1,9 +1,11 @@
 import { text as readText } from 'node:stream/consumers'
 import { readConfig } from '../../app/config.ts'
-import { createOperator, operatorWith, setRole } from '../../domain/operators/accounts.ts'
+import { createOperator, type ListedOperator, operatorWith, setRole } from '../../domain/operators/accounts.ts'
 import { LINK_HOURS, makeLink } from '../../domain/operators/links.ts'
 import { assertChoosable, hashPassword } from '../../domain/operators/password.ts'
 import type { ProjectRole } from '../../domain/operators/roles.ts'
+import { lockOperator } from '../../domain/operators/session.ts'
+import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import { transaction } from '../../store/transaction.ts'
 import { hostOf } from '../../workflows/outgoing/mail-address.ts'
@@ -99,7 +101,7 @@ export const inviteOperatorAction = action({
   examples: ['operator invite ben@example.org --name Ben --role viewer --project 1'],
   async run({ args: [email], values }, context) {
     const config = readConfig(context.env)
-    const link = (await anotherLink(context, email)) ?? (await make(context, 'operator invite', email, values, null))
+    const link = (await anotherLink(context, email, values)) ?? (await make(context, 'operator invite', email, values, null))
     if (link === null || email === undefined) throw new CliError('there is nobody to invite')
     if (!config.mail) {
       context.note('SMTP_URL is not set: nothing was sent')
@@ -122,16 +124,29 @@ export const inviteOperatorAction = action({
 })
 
 /** For somebody who was invited and has no password yet; null for a new address. */
-async function anotherLink({ env }: CommandContext, email: string | undefined): Promise<string | null> {
+async function anotherLink({ env }: CommandContext, email: string | undefined, wanted: Wanted): Promise<string | null> {
   if (email === undefined) return null
   const config = readConfig(env)
   return withDatabase(config, pool =>
     transaction(pool, async tx => {
-      const known = await operatorWith(tx, { email })
+      const found = await operatorWith(tx, { email })
+      if (!found) return null
+      // Whoever opens the link of before at this moment chooses a password: it is looked for afterwards.
+      await lockOperator(tx, found.id)
+      const known = await operatorWith(tx, { id: found.id })
       if (!known) return null
       if (known.has_password)
         throw new CliError(`${known.email} has a password: "operator reset" makes a link for somebody who has lost it`)
+      await assertSameRights(tx, known, wanted)
       return joinLink(config, await makeLink(tx, known.id))
     }),
   )
+}
+
+/** A second invitation gives no rights: without any, or with those of the first one, it is taken. */
+async function assertSameRights(tx: Tx, known: ListedOperator, { owner, role: given, project: named }: Wanted): Promise<void> {
+  const role = givenRole(given)
+  const has = role === undefined ? undefined : known.roles[await projectNamed(tx, named)]
+  const isSame = (!owner || known.is_owner) && (role === undefined || has === role)
+  if (!isSame) throw new CliError(`${known.email} is invited with other rights: "operator role" changes them`)
 }

@@ -1,7 +1,7 @@
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import { transaction } from '../../store/transaction.ts'
-import { alreadyExists, conflict, invalidField, notFound } from '../kernel/refusal.ts'
+import { alreadyExists, conflict, invalidField } from '../kernel/refusal.ts'
 import { accountName, isAccountName } from './account-name.ts'
 import { endFirstLink, hasOperators, lockFirstOperator, readLink, takeLink } from './links.ts'
 import { assertChoosable, hashPassword } from './password.ts'
@@ -66,19 +66,6 @@ export async function join(pool: Pool, { code, email, name, password }: JoinInpu
     await endSessions(tx, link.operator)
     // A second factor is asked for at sign-in.
     return rows[0].has_factor || rows[0].is_needed ? '' : createSession(tx, link.operator, device)
-  })
-}
-
-/** Chooses another password. All sessions end but the given one. */
-export async function changePassword(pool: Pool, operator: string, session: string, password: string): Promise<void> {
-  const { email, name } = (await operatorWith(pool, { id: operator })) ?? {}
-  if (email === undefined || name === undefined) throw notFound('operator')
-  assertChoosable(password, [email, name])
-  const passwordHash = await hashPassword(password)
-  await transaction(pool, async tx => {
-    await lockOperator(tx, operator)
-    await tx.query('update operators set password_hash = $2 where id = $1 and closed_at is null', [operator, passwordHash])
-    await endSessions(tx, operator, session)
   })
 }
 

@@ -53,6 +53,17 @@ export async function forgiveGuess(db: Db, { id, account, address }: Guess): Pro
   await db.query('delete from operator_guesses where subject = any ($1) and id = $2', [[account, address], id])
 }
 
+/** Checks what was guessed. A guess that could not be checked, because the queue was full or the database gone, counts as none. */
+export async function checkGuess<T>(pool: Pool, guess: Guess, check: () => Promise<T>): Promise<T> {
+  try {
+    return await check()
+  } catch (error) {
+    // Of the two errors the first one says what is wrong.
+    await forgiveGuess(pool, guess).catch(() => {})
+    throw error
+  }
+}
+
 /** The person has signed in: the account has no guesses any more. */
 export async function forgiveAccount(db: Db, guess: Guess): Promise<void> {
   await db.query('delete from operator_guesses where subject = $1', [guess.account])

@@ -48,10 +48,14 @@ async function takeRecoveryCode(tx: Tx, operator: string, given: string): Promis
   return rowCount === 1
 }
 
-/** Makes a secret, which is not in use until a code of it is given. */
-export async function beginSecondFactor(db: Db, secrets: Secrets, operator: string): Promise<void> {
+/** Makes a secret, which is not in use until a code of it is given. False: there is a second factor already. */
+export async function beginSecondFactor(db: Db, secrets: Secrets, operator: string): Promise<boolean> {
   const sealed = secrets.seal(new Secret({ size: 20 }).base32, contextOf(operator))
-  await db.query('update operators set totp_next_secret = $2 where id = $1', [operator, sealed])
+  const { rowCount } = await db.query(
+    'update operators set totp_next_secret = $2 where id = $1 and totp_secret is null and closed_at is null',
+    [operator, sealed],
+  )
+  return rowCount === 1
 }
 
 /** What an app needs: the address for the picture, and the secret for typing. Null: nothing is being set up. */
@@ -73,11 +77,12 @@ export async function confirmSecondFactor(tx: Tx, secrets: Secrets, operator: st
   if (!sealed) throw conflict('nothing is being set up: begin again')
   const step = stepOf(Secret.fromBase32(secrets.open(sealed, contextOf(operator))), digitsIn(given))
   if (step === null) return null
-  await tx.query(`update operators set totp_secret = totp_next_secret, totp_next_secret = null, totp_last_step = $2 where id = $1`, [
-    operator,
-    step,
-  ])
-  return newRecoveryCodes(tx, operator)
+  const { rowCount } = await tx.query(
+    `update operators set totp_secret = totp_next_secret, totp_next_secret = null, totp_last_step = $2
+     where id = $1 and totp_next_secret = $3 and totp_secret is null and closed_at is null`,
+    [operator, step, sealed],
+  )
+  return rowCount === 1 ? newRecoveryCodes(tx, operator) : null
 }
 
 /** Ten codes in the place of all earlier ones; nothing shows them again. */

@@ -16,6 +16,8 @@ export type PendingSession = { operator: Operator; session: string; awaits: Miss
 export type Device = { address: string | null; userAgent: string | null }
 
 const IN_FORCE = `s.expires_at > clock_timestamp() and s.last_used_at > clock_timestamp() - interval '8 hours' and o.closed_at is null`
+/** Where a second factor is demanded a session without one opens nothing, also one that began at the same moment as the demand. */
+const IS_ENOUGH = `(s.awaits is not null or o.totp_secret is not null or not (o.needs_second_factor or p.needs_second_factor))`
 /** At most one write a minute for each session, however many requests and processes there are. */
 const IS_USE_DUE = `s.last_used_at <= clock_timestamp() - interval '1 minute'`
 const MOST_OF_USER_AGENT = 200
@@ -37,7 +39,8 @@ async function find(db: Db, token: string): Promise<Row | null> {
     name: 'find-operator-session',
     text: `select s.id as session, o.id, o.email, o.name, o.is_owner, s.awaits, s.authenticated_at,
              s.authenticated_at > clock_timestamp() - interval '10 minutes' as is_recent, ${IS_USE_DUE} as is_use_due
-           from operator_sessions s join operators o on o.id = s.operator where s.hash = $1 and ${IN_FORCE}`,
+           from operator_sessions s join operators o on o.id = s.operator cross join operator_policy p
+           where s.hash = $1 and ${IN_FORCE} and ${IS_ENOUGH}`,
     values: [hashKey(token)],
   })
   return rows[0] ?? null
@@ -86,6 +89,16 @@ export async function createSession(tx: Tx, operator: string, device: Device, aw
 export async function endSession(db: Db, operator: string, session: string): Promise<boolean> {
   const { rowCount } = await db.query('delete from operator_sessions where operator = $1 and id = $2', [operator, session])
   return rowCount === 1
+}
+
+/** Ends what the cookie of a browser opens, also where the second factor is still missing. */
+export async function endSessionOf(db: Db, token: string): Promise<void> {
+  await db.query('delete from operator_sessions where hash = $1', [hashKey(token)])
+}
+
+/** What was begun with a password and has no second factor yet: the secret that such a session was shown is replaced. */
+export async function endSetUps(tx: Tx, operator: string): Promise<void> {
+  await tx.query(`delete from operator_sessions where operator = $1 and awaits = 'set_up'`, [operator])
 }
 
 /** `but`: the session that stays. */

@@ -2,13 +2,15 @@ import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { accountName } from './account-name.ts'
-import { beginGuess, forgiveAccount, forgiveGuess } from './guesses.ts'
+import { beginGuess, checkGuess, forgiveAccount, forgiveGuess } from './guesses.ts'
 import { hashPassword, isOutdated, isPassword } from './password.ts'
-import { beginSecondFactor, confirmSecondFactor, takeCode } from './second-factor.ts'
+import { beginSecondFactor, confirmSecondFactor, secondFactorOf, takeCode } from './second-factor.ts'
 import {
   createSession,
   type Device,
   endSession,
+  endSessions,
+  endSetUps,
   lockOperator,
   type MissingStep,
   noteAuthenticated,
@@ -20,7 +22,7 @@ import {
 export type SignInDeps = { pool: Pool; secrets: Secrets }
 export type SignInCaller = { network: string; device: Device }
 
-type Wrong = { is: 'wrong' } | { is: 'locked'; seconds: number }
+export type Wrong = { is: 'wrong' } | { is: 'locked'; seconds: number }
 /** `token`: of a session; `awaits`: what it still needs. */
 export type SignInOutcome = { is: 'signed_in'; token: string; awaits: MissingStep | null } | Wrong
 
@@ -43,18 +45,23 @@ export async function signIn(
 ): Promise<SignInOutcome> {
   const begun = await beginGuess(pool, secrets, { email, address: network })
   if (begun.is === 'locked') return begun
-  const account = await findAccount(pool, email)
-  const isRight = await isPassword(account?.password_hash ?? null, password)
-  if (!isRight || !account?.password_hash) return { is: 'wrong' }
-  const stored = account.password_hash
-  const hash = isOutdated(stored) ? await hashPassword(password) : stored
-  return transaction(pool, async tx => {
-    const awaits = await awaitedOf(tx, account.id, stored, hash)
-    if (awaits === undefined) return { is: 'wrong' }
-    if (awaits === 'set_up') await beginSecondFactor(tx, secrets, account.id)
-    const token = await createSession(tx, account.id, device, awaits)
-    await (awaits === 'code' ? forgiveGuess : forgiveAccount)(tx, begun.guess)
-    return { is: 'signed_in', token, awaits }
+  return checkGuess(pool, begun.guess, async () => {
+    const account = await findAccount(pool, email)
+    const isRight = await isPassword(account?.password_hash ?? null, password)
+    if (!isRight || !account?.password_hash) return { is: 'wrong' }
+    const stored = account.password_hash
+    const hash = isOutdated(stored) ? await hashPassword(password) : stored
+    return transaction(pool, async tx => {
+      const awaits = await awaitedOf(tx, account.id, stored, hash)
+      if (awaits === undefined) return { is: 'wrong' }
+      if (awaits === 'set_up') {
+        await endSetUps(tx, account.id)
+        await beginSecondFactor(tx, secrets, account.id)
+      }
+      const token = await createSession(tx, account.id, device, awaits)
+      await (awaits === 'code' ? forgiveGuess : forgiveAccount)(tx, begun.guess)
+      return { is: 'signed_in', token, awaits }
+    })
   })
 }
 
@@ -79,14 +86,16 @@ export async function confirmCode(
 ): Promise<SignInOutcome | { is: 'ended' }> {
   const begun = await beginGuess(pool, secrets, { email: operator.email, address: network })
   if (begun.is === 'locked') return begun
-  return transaction(pool, async tx => {
-    await lockOperator(tx, operator.id)
-    if (!(await takeCode(tx, secrets, operator.id, code))) return { is: 'wrong' }
-    if (!(await endSession(tx, operator.id, session))) return { is: 'ended' }
-    const token = await createSession(tx, operator.id, device)
-    await forgiveAccount(tx, begun.guess)
-    return { is: 'signed_in', token, awaits: null }
-  })
+  return checkGuess(pool, begun.guess, () =>
+    transaction(pool, async tx => {
+      await lockOperator(tx, operator.id)
+      if (!(await takeCode(tx, secrets, operator.id, code))) return { is: 'wrong' }
+      if (!(await endSession(tx, operator.id, session))) return { is: 'ended' }
+      const token = await createSession(tx, operator.id, device)
+      await forgiveAccount(tx, begun.guess)
+      return { is: 'signed_in', token, awaits: null }
+    }),
+  )
 }
 
 /** Sets up the second factor that is demanded, and signs in. Null: the code is wrong. */
@@ -100,11 +109,16 @@ export function confirmSetUp(
     await lockOperator(tx, operator.id)
     const codes = await confirmSecondFactor(tx, secrets, operator.id, code)
     if (!codes || !(await endSession(tx, operator.id, session))) return null
+    // Nothing that knew the password alone stays.
+    await endSessions(tx, operator.id)
     return { token: await createSession(tx, operator.id, device), codes }
   })
 }
 
-/** Gives password or code once more. `code`: six digits or a recovery code; without a second factor the password. */
+/**
+ * Gives password or code once more. `code`: six digits or a recovery code. Where a second factor is on, the password alone is not enough: it says
+ * nothing of the second thing that is guessed, and the session is as old as before.
+ */
 export async function authenticateAgain(
   { pool, secrets }: SignInDeps,
   { operator, session }: SignedIn,
@@ -113,12 +127,20 @@ export async function authenticateAgain(
 ): Promise<{ is: 'right' } | Wrong> {
   const begun = await beginGuess(pool, secrets, { email: operator.email, address: network })
   if (begun.is === 'locked') return begun
-  const isRight =
-    'password' in given
-      ? await isPassword((await findAccount(pool, operator.email))?.password_hash ?? null, given.password)
-      : await transaction(pool, tx => takeCode(tx, secrets, operator.id, given.code))
-  if (!isRight) return { is: 'wrong' }
-  await forgiveAccount(pool, begun.guess)
-  await noteAuthenticated(pool, session)
-  return { is: 'right' }
+  return checkGuess(pool, begun.guess, async () => {
+    if ('password' in given && !(await isPassword((await findAccount(pool, operator.email))?.password_hash ?? null, given.password)))
+      return { is: 'wrong' }
+    return transaction(pool, async tx => {
+      await lockOperator(tx, operator.id)
+      if ('code' in given) {
+        if (!(await takeCode(tx, secrets, operator.id, given.code))) return { is: 'wrong' }
+      } else if ((await secondFactorOf(tx, operator.id)).isOn) {
+        await forgiveGuess(tx, begun.guess)
+        return { is: 'wrong' }
+      }
+      await forgiveAccount(tx, begun.guess)
+      await noteAuthenticated(tx, session)
+      return { is: 'right' }
+    })
+  })
 }

@@ -74,6 +74,8 @@ test('an invitation goes by mail where there is a mail server, and may be sent a
   const invite = (more: string[] = []) => call(operator, ['invite', 'eve@example.org', ...more], mailing)
   const first = await invite(['--role', 'viewer', '--project', project()])
   expect([first.code, first.out.includes('#')]).toEqual([0, false])
+  for (const other of [['--owner'], ['--role', 'admin', '--project', project()]])
+    expect(await invite(other)).toMatchObject({ code: 1, notes: expect.stringContaining('other rights') })
   expect((await invite()).code).toBe(0)
   const texts = host.received.map(({ mail }) => mail.text ?? '')
   expect([texts.length, host.received[0]!.to]).toEqual([2, ['eve@example.org']])

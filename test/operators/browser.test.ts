@@ -40,8 +40,9 @@ async function opened({ theme = 'light', width = 1440, script = true }: Look = {
   return { page, faults }
 }
 
-/** The page has no fault of access, and nothing is wider than the screen. */
+/** The page has no fault of access, and nothing is wider than the screen. After a click the caller waits for something of the new page. */
 async function expectSound(page: Page, name: string): Promise<void> {
+  await page.waitForLoadState()
   if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}.png`, fullPage: true })
   const violations = await page.evaluate<string[]>(`axe
     .run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
@@ -69,6 +70,7 @@ describe.each([
     const { page, faults } = await opened({ theme, width })
     const sound = (name: string) => expectSound(page, `${name}-${theme}-${width}`)
     await signIn(page, email, 'not the password')
+    await page.getByRole('alert').waitFor()
     await sound('sign-in-wrong')
     await page.goto(`${api.url}/sign-in`)
     await sound('sign-in')
@@ -79,11 +81,13 @@ describe.each([
     await page.getByLabel('Password', { exact: true }).fill('short')
     await page.getByLabel('The same password again').fill('other')
     await page.getByRole('button').click()
+    await page.getByRole('alert').waitFor()
     await sound('join-refused')
     await signIn(page, email)
     await page.waitForURL(/account$/)
     await sound('account')
     await page.getByRole('button', { name: 'Set up' }).click()
+    await page.locator('.secret code').waitFor()
     await sound('set-up')
     const secret = (await page.locator('.secret code').innerText()).replaceAll(' ', '')
     await page.getByLabel('The code that the app shows').fill(new TOTP({ secret }).generate({ timestamp: Date.now() - 30_000 }))
@@ -91,6 +95,7 @@ describe.each([
     await page.getByRole('heading', { name: 'Recovery codes' }).waitFor()
     await sound('codes')
     await page.getByRole('link', { name: 'I have kept them' }).click()
+    await page.getByRole('button', { name: 'Turn off' }).waitFor()
     await sound('account-with-factor')
     await page.goto(`${api.url}/sign-in/again`)
     await sound('again')

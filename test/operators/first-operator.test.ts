@@ -1,5 +1,5 @@
 // The first operator and those who are invited: links that open once.
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join as pathOf } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -25,7 +25,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-const start = (isShown: boolean) => firstOperator(api.pool, api.secrets, { dataDir: folder, url: api.url, isShown })
+const start = (isShown: boolean) =>
+  firstOperator(api.pool, api.secrets, { dataDir: folder, url: api.url, isShown, log: { warn: () => {} } })
 const fields = (code: string, more = {}) => ({
   code,
   email: 'ada@example.org',
@@ -81,6 +82,18 @@ test('the first operator signs up with a link that opens once, and is the owner'
 
   expect(await start(false)).toBeNull()
   await expect(stat(file)).rejects.toThrow('ENOENT')
+})
+
+test('a folder that cannot be written is named in a warning, and the start goes on', async () => {
+  const empty = await startApi()
+  const file = pathOf(folder, 'a-file')
+  await writeFile(file, '')
+  const warned: unknown[] = []
+  const log = { warn: (...line: unknown[]) => void warned.push(...line) }
+  expect(await firstOperator(empty.pool, empty.secrets, { dataDir: pathOf(file, 'data'), url: empty.url, isShown: false, log })).toBeNull()
+  expect(warned).toEqual([{ why: expect.stringContaining('ENOTDIR') }, expect.stringContaining('operator create EMAIL --owner')])
+  expect(JSON.stringify(warned)).not.toContain('#')
+  await empty.stop()
 })
 
 describe('an invitation', () => {

@@ -1,8 +1,10 @@
 // The second factor: codes and recovery codes open once, guesses at them count, and what is sensitive asks again.
 import { TOTP } from 'otpauth'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { demandSecondFactor } from '../../domain/operators/accounts.ts'
+import { demandSecondFactor, resetOperator } from '../../domain/operators/accounts.ts'
+import { changePassword } from '../../domain/operators/change-password.ts'
 import { readPending, readSession } from '../../domain/operators/session.ts'
+import { authenticateAgain } from '../../domain/operators/sign-in.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { newOperator, PASSWORD, type Seen, type Visitor, visitor } from '../harness/operators.ts'
@@ -141,6 +143,34 @@ describe('a second factor that is demanded', () => {
     await browser.send(`${ACCOUNT}/second-factor`, { step: 'remove' })
     expect((await from().signIn(email)).location).toContain('/sign-in/code')
   })
+
+  test('closes a session without one that began at the same moment', async () => {
+    const { id, email } = await newOperator(api)
+    const browser = from()
+    await browser.signIn(email)
+    const token = browser.cookies.get('perennial')!
+    await api.pool.query('update operators set needs_second_factor = true where id = $1', [id])
+    expect(await readSession(api.pool, token)).toBeNull()
+    await api.pool.query('update operators set needs_second_factor = false where id = $1', [id])
+    expect(await readSession(api.pool, token)).not.toBeNull()
+  })
+
+  test('is set up by whoever has begun last, and everything else that is open ends', async () => {
+    const { id, email } = await newOperator(api)
+    await api.pool.query('update operators set needs_second_factor = true where id = $1', [id])
+    const [stranger, browser, waiting] = [from(), from(), from()]
+    await stranger.signIn(email)
+    const seen = secretIn(await stranger.open('/sign-in/second-factor'))
+    await browser.signIn(email)
+    expect((await stranger.open('/sign-in/second-factor')).location).toContain('/sign-in?')
+    const secret = secretIn(await browser.open('/sign-in/second-factor'))
+    expect(secret).not.toBe(seen)
+    await waiting.signIn(email)
+    await browser.signIn(email)
+    const own = secretIn(await browser.open('/sign-in/second-factor'))
+    expect((await browser.send('/sign-in/second-factor', { code: codeOf(own) })).status).toBe(200)
+    expect((await api.pool.query('select awaits from operator_sessions where operator = $1', [id])).rows).toEqual([{ awaits: null }])
+  })
 })
 
 describe('what is sensitive', () => {
@@ -175,6 +205,58 @@ describe('what is sensitive', () => {
     await api.pool.query('delete from operator_guesses')
     expect((await browser.send('/sign-in/again', { password: PASSWORD, next: '//evil.example' })).location).toBe(ACCOUNT)
     expect(await readSession(api.pool, browser.cookies.get('perennial')!)).toMatchObject({ isRecent: true })
+  })
+})
+
+describe('the password where a second factor is on', () => {
+  test('is no second factor: it renews no session and forgives no guess at a code', async () => {
+    const { browser, id, email, secret } = await withFactor()
+    await api.pool.query(`update operator_sessions set authenticated_at = authenticated_at - interval '11 minutes' where operator = $1`, [
+      id,
+    ])
+    expect((await enter(email, wrongCode(secret))).answer.status).toBe(401)
+    const guesses = async () => (await api.pool.query('select 1 from operator_guesses')).rowCount
+    const before = await guesses()
+    const token = browser.cookies.get('perennial')!
+    const who = (await readSession(api.pool, token))!
+    const { is } = await authenticateAgain(api, who, { password: PASSWORD }, '192.0.2.1')
+    expect([is, await guesses()]).toEqual(['wrong', before])
+    await browser.open(ACCOUNT)
+    const short = { current: PASSWORD, code: '', password: 'short', repeated: 'short' }
+    expect([(await browser.send(`${ACCOUNT}/password`, short)).status, await guesses()]).toEqual([422, before])
+    const password = 'seven lanterns over Brno'
+    const sent = { current: PASSWORD, code: wrongCode(secret), password, repeated: password }
+    const refused = await browser.send(`${ACCOUNT}/password`, sent)
+    expect([refused.status, refused.text]).toEqual([401, expect.stringContaining('This code is wrong')])
+    expect(await readSession(api.pool, token)).toMatchObject({ isRecent: false })
+    expect((await browser.send(`${ACCOUNT}/password`, { ...sent, code: codeOf(secret) })).location).toBe(`${ACCOUNT}?done=password`)
+    expect((await from().signIn(email, password)).location).toContain('/sign-in/code')
+  })
+})
+
+describe('a reset', () => {
+  test('wins against a change of the password at the same time', async () => {
+    const { id, email } = await newOperator(api)
+    const browser = from()
+    await browser.signIn(email)
+    const who = (await readSession(api.pool, browser.cookies.get('perennial')!))!
+    const device = { address: null, userAgent: null }
+    const change = { current: PASSWORD, code: '', password: 'seven lanterns over Brno' }
+    const changing = await transaction(api.pool, async tx => {
+      await resetOperator(tx, id)
+      const started = changePassword(api, who, change, { network: '192.0.2.2', device })
+      // The password that was right a moment ago is checked, and the change waits for the lock.
+      await expect
+        .poll(async () => (await api.pool.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).rowCount, {
+          timeout: 5_000,
+        })
+        .toBeGreaterThan(0)
+      return { started }
+    })
+    expect(await changing.started).toEqual({ is: 'ended' })
+    const { rows } = await api.pool.query('select password_hash from operators where id = $1', [id])
+    expect(rows).toEqual([{ password_hash: null }])
+    expect(await readSession(api.pool, browser.cookies.get('perennial')!)).toBeNull()
   })
 })
 

@@ -1,6 +1,7 @@
 // Signing in with a password: sessions, cookies, guesses, forms from elsewhere.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeOperator, createOperator } from '../../domain/operators/accounts.ts'
+import { isPassword } from '../../domain/operators/password.ts'
 import { readSession } from '../../domain/operators/session.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -95,6 +96,67 @@ describe('a session', () => {
     await api.pool.query(`update operator_sessions set last_used_at = last_used_at - interval '2 minutes' where operator = $1`, [id])
     await Promise.all(Array.from({ length: 5 }, () => readSession(api.pool, token)))
     expect(Date.parse(await used())).toBeGreaterThanOrEqual(Date.parse(before))
+  })
+})
+
+test('a session whose code is still missing ends with sign-out and with a new sign-in', async () => {
+  const { id, email } = await newOperator(api)
+  await api.pool.query('update operators set totp_secret = $2 where id = $1', [id, Buffer.from('sealed')])
+  const browser = from()
+  await browser.signIn(email)
+  await browser.signIn(email)
+  expect((await sessionsOf(id)).map(({ awaits }) => awaits)).toEqual(['code'])
+  await browser.open('/sign-in/code')
+  await browser.send('/sign-out', {})
+  expect(await sessionsOf(id)).toEqual([])
+})
+
+describe('what a proxy says', () => {
+  test.each([
+    ['198.18.0.1:4711', '198.18.0.1'],
+    ['[2001:db8::7]:4711', '2001:db8::7'],
+    ['[2001:db8::8]', '2001:db8::8'],
+    ['unknown', null],
+    ['198.18.0.999', null],
+  ])('%j is stored as %j', async (said, stored) => {
+    const { id, email } = await newOperator(api)
+    expect((await from(said).signIn(email)).status).toBe(303)
+    expect((await sessionsOf(id)).map(({ address }) => address)).toEqual([stored])
+  })
+
+  test('is no way around the limit when it is no address', async () => {
+    for (let n = 0; n < 5; n++) await from(`host-${n}`).signIn(`nobody${n}@proxy.example`)
+    expect((await from('host-6').signIn('nobody6@proxy.example')).status).toBe(429)
+    await api.pool.query('delete from operator_guesses')
+  })
+})
+
+describe('a guess that could not be checked', () => {
+  test('counts as none', async () => {
+    const { id, email } = await newOperator(api)
+    await api.pool.query(`update operators set password_hash = 'none that is known' where id = $1`, [id])
+    for (let n = 0; n < 6; n++) expect((await from().signIn(email)).status).toBe(500)
+  })
+
+  test('because too many wait is answered with a page that says when to try again', async () => {
+    const browsers = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const browser = from()
+        await browser.open('/sign-in')
+        return browser
+      }),
+    )
+    const work: Promise<unknown>[] = []
+    const fill = () => void work.push(...Array.from({ length: 102 }, () => isPassword(null, 'x').catch(() => {})))
+    fill()
+    const filling = setInterval(fill, 2)
+    const answers = await Promise.all(
+      browsers.map((browser, n) => browser.send('/sign-in', { email: `queue${n}@example.org`, password: 'x' })),
+    )
+    clearInterval(filling)
+    const refused = answers.find(({ status }) => status === 503)
+    expect([refused?.headers.get('retry-after'), refused?.text]).toEqual(['5', expect.stringContaining('Too many people')])
+    await Promise.all(work)
   })
 })
 
