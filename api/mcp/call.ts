@@ -11,7 +11,7 @@ import { type AskedConfirmation, type Changes, confirmed, needsConfirmation, off
 import type { CallDeps, Calling } from './deps.ts'
 import { type Arguments, byArgument, inputOf } from './input.ts'
 import { recorded } from './recorded.ts'
-import { changesOf, rehearsalOf } from './rehearsal.ts'
+import { rehearsalOf, rehearsedChanges } from './rehearsal.ts'
 import { errorResult, type Lane, structured, toolResult } from './result.ts'
 import type { Tool } from './tools.ts'
 
@@ -62,7 +62,7 @@ function resultOf(tool: Tool, { lane }: Calling, input: RequestInput, answer: Ht
 /** First call: what would change, and nothing is changed. */
 async function ask(call: CallDeps, tool: Tool, calling: Calling, given: Arguments, input: RequestInput): Promise<AskedConfirmation> {
   const answer = await runTool(call, tool, calling, rehearsalOf(tool, input))
-  return offered(call.deps, tool, calling.owner, given, changesOf(tool, JSON.parse(answer.body!)))
+  return offered(call.deps, tool, calling.owner, given, rehearsedChanges(tool, JSON.parse(answer.body!)))
 }
 
 type Ended = { answer: Called; outcome: CallOutcome; status: number }

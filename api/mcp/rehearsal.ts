@@ -19,7 +19,7 @@ export function rehearsalOf({ route, sources }: Tool, input: RequestInput): Requ
 type OwnDry = { entity_type: string; entity_id: string; field: string; before: string; after: string }
 
 /** What the answer to a rehearsal says that would change. */
-export function changesOf({ route }: Tool, answer: unknown): Changes {
+export function rehearsedChanges({ route }: Tool, answer: unknown): Changes {
   if (route.description.dryRun !== 'own') return answer as Changes
   const { entity_type, entity_id, field, before, after } = answer as OwnDry
   const change = {
