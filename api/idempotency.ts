@@ -3,7 +3,7 @@ import { canonicalJson } from '../domain/kernel/canonical-json.ts'
 import type { Environment } from '../domain/kernel/environment.ts'
 import { findAnswer, storeAnswer, tryLockKey } from '../domain/kernel/idempotent-answers.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
-import type { Tx } from '../store/connect.ts'
+import type { Db, Tx } from '../store/connect.ts'
 import { savepoint } from '../store/transaction.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
 
@@ -43,6 +43,14 @@ const isStored = ({ status, body }: Problem) =>
   [404, 409, 422].includes(status) ||
   (status === 400 && body.error.code !== 'invalid_data' && body.error.code !== 'invalid_request')
 
+/** The answer to the same request before, if any. Throws where the key was used with another one. */
+export async function replayed(db: Db, { environment, operation, key, hash, user }: IdempotentRequest): Promise<Answered | null> {
+  const stored = await findAnswer(db, environment, operation, key)
+  if (!stored) return null
+  if (!stored.request_hash.equals(hash)) throw new Problem('idempotency_conflict', 'this Idempotency-Key was used with another request')
+  return { status: stored.status, body: stored.body, location: stored.location, headers: { 'Idempotency-Replayed': 'true' }, user }
+}
+
 /**
  * Performs the request once per key: the answer is stored in the transaction of the effect. "In progress" is an advisory lock of the
  * transaction, so a process that dies releases the key.
@@ -54,17 +62,8 @@ export async function once(tx: Tx, request: IdempotentRequest, perform: () => Pr
       headers: { 'Retry-After': '1' },
     })
   }
-  const stored = await findAnswer(tx, environment, operation, key)
-  if (stored) {
-    if (!stored.request_hash.equals(hash)) throw new Problem('idempotency_conflict', 'this Idempotency-Key was used with another request')
-    return {
-      status: stored.status,
-      body: stored.body,
-      location: stored.location,
-      headers: { 'Idempotency-Replayed': 'true' },
-      user: request.user,
-    }
-  }
+  const stored = await replayed(tx, request)
+  if (stored) return stored
   const answered = await savepoint(tx, perform).catch((error): Answered => {
     const problem = problemOf(error)
     if (!isStored(problem)) throw error

@@ -2,6 +2,7 @@ import { isLogConflict } from '../domain/events/write.ts'
 import type { AuditEntry } from '../domain/kernel/audit/record.ts'
 import { findAnswer } from '../domain/kernel/idempotent-answers.ts'
 import type { Detail } from '../domain/kernel/refusal.ts'
+import { assertCovered } from '../domain/operators/grants/grant.ts'
 import { actorFor, type Principal } from '../domain/operators/principal.ts'
 import { assertNotResetting } from '../domain/oversight/sandbox/reset.ts'
 import { permits } from '../domain/projects/authority.ts'
@@ -9,11 +10,11 @@ import { REPLACED_KEY } from '../domain/projects/keys.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { details } from '../schemas/details.ts'
 import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
-import type { Tx } from '../store/connect.ts'
+import type { Db, Pool, Tx } from '../store/connect.ts'
 import { rehearsal, transaction } from '../store/transaction.ts'
 import { DESCRIBED_DRY_RUN, dryRunOf } from './dry-run.ts'
 import { invalidData, Problem } from './errors.ts'
-import { type Answered, once } from './idempotency.ts'
+import { type Answered, once, replayed } from './idempotency.ts'
 import { masked } from './masked.ts'
 import type { ApiDeps, ApiOperation, Reply } from './operation.ts'
 import type { StatementTurn } from './request-turns.ts'
@@ -49,6 +50,19 @@ export async function run(
   if (execution.call.dryRun && route.description.dryRun !== 'own') return tryOut(execution)
   const answered = await execute(execution)
   return httpAnswer(route, caller.owner, answered)
+}
+
+/** The answer to the same request before, if any: nothing is performed. */
+export async function repeated(
+  { description, operation }: Route,
+  owner: Principal,
+  input: RequestInput,
+  pool: Pool,
+): Promise<HttpAnswer | null> {
+  permit(description, owner)
+  if (!input.repeat) return null
+  const answered = await replayed(pool, { environment: owner.environment, operation: description.id, ...input.repeat, user: null })
+  return answered && httpAnswer({ description, operation }, owner, answered)
 }
 
 /** What the key alone decides, before anything of the request is read. */
@@ -140,7 +154,10 @@ async function execute(execution: Execution): Promise<Answered> {
     const prepared = await prepare(execution)
     return deps.turns(call.environment, false, () => change(execution, prepared))
   }
-  const read = async () => answerOf(execution, await operation.handle({ ...call, db: deps.pool } as never))
+  const read = async () => {
+    await assertAllowed(deps.pool, execution)
+    return answerOf(execution, await operation.handle({ ...call, db: deps.pool } as never))
+  }
   return deps.turns(call.environment, operation.isExpensive, read)
 }
 
@@ -148,9 +165,12 @@ async function execute(execution: Execution): Promise<Answered> {
 function change(execution: Execution, prepared: PromiseSettledResult<unknown>): Promise<Answered> {
   const { route, deps, repeat, call } = execution
   const { operation, description } = route
+  const isPrepared = operation.mode === 'transaction' && operation.prepare !== null
   return transaction(
     deps.pool,
     async tx => {
+      // After a preparation it is too late: another system may have done its part.
+      if (!isPrepared) await assertAllowed(tx, execution)
       await assertOpen(tx, execution)
       const perform = async () => {
         if (prepared.status === 'rejected') throw prepared.reason
@@ -175,6 +195,7 @@ async function tryOut(execution: Execution): Promise<HttpAnswer> {
   if (operation.mode !== 'transaction' || (operation.prepare && !operation.plan))
     throw new Problem('not_available', `${description.id} has no dry run`)
   const rehearse = async (tx: Tx) => {
+    await assertAllowed(tx, execution)
     await assertOpen(tx, execution)
     const changes: AuditEntry[] = []
     const rehearsed = { ...call, trail: { ...call.trail, changes }, tx } as never
@@ -193,6 +214,11 @@ async function assertOpen(tx: Tx, { route, call }: Execution): Promise<void> {
   if (call.environmentKind === 'sandbox' && !isOpenDuringReset(route.description.id)) await assertNotResetting(tx, call.environment)
 }
 
+/** Refuses a write of a grant that has ended, or that the operator's role does not cover any more, since the request began to wait for its turn. */
+async function assertAllowed(db: Db, { route: { description }, call: { principal } }: Execution): Promise<void> {
+  if (principal.kind === 'grant' && !description.scope.endsWith(':read')) await assertCovered(db, principal, description.scope)
+}
+
 /** Errors that end when the transaction is repeated. */
 const isRepeatable = (error: unknown): boolean => isLogConflict(error) || isTransactionConflict(error)
 
@@ -202,12 +228,14 @@ const NOTHING: PromiseSettledResult<unknown> = { status: 'fulfilled', value: und
  * Runs the operation's preparation. A refusal there is a refusal of the operation: the transaction throws it again, so that it is stored
  * as the idempotent answer.
  */
-async function prepare({ route, deps, repeat, call }: Execution): Promise<PromiseSettledResult<unknown>> {
+async function prepare(execution: Execution): Promise<PromiseSettledResult<unknown>> {
+  const { route, deps, repeat, call } = execution
   const { operation, description } = route
   if (operation.mode !== 'transaction' || !operation.prepare) return NOTHING
   const inTurn: StatementTurn = work => deps.turns(call.environment, false, () => work(deps.pool))
   // A repeat gets the stored answer, so it needs no preparation.
   if (repeat && (await inTurn(db => findAnswer(db, call.environment, description.id, repeat.key)))) return NOTHING
+  await inTurn(db => assertAllowed(db, execution))
   const [prepared] = await Promise.allSettled([operation.prepare({ ...call, inTurn } as never)])
   return prepared
 }

@@ -5,12 +5,13 @@ import type { RequestState } from '../context.ts'
 import { invalidData, Problem, problemOf } from '../errors.ts'
 import { recordRefusedRequest } from '../purchase-attempts.ts'
 import { logFailure, noteAttempt } from '../refused-attempts.ts'
-import { type HttpAnswer, permit, type RequestInput, run } from '../run.ts'
+import { type HttpAnswer, permit, type RequestInput, repeated, run } from '../run.ts'
 import { isOpenDuringReset } from '../sandbox-state.ts'
 import { type AskedConfirmation, type Changes, confirmed, needsConfirmation, offered } from './confirm.ts'
 import type { CallDeps, Calling } from './deps.ts'
 import { type Arguments, byArgument, inputOf } from './input.ts'
 import { recorded } from './recorded.ts'
+import { rehearsalOf, rehearsedChanges } from './rehearsal.ts'
 import { errorResult, type Lane, structured, toolResult } from './result.ts'
 import type { Tool } from './tools.ts'
 
@@ -47,7 +48,7 @@ function faultOf(tool: Tool, error: unknown): CallToolResult {
   return errorResult({ status, headers, body: { error: { ...body.error, ...(details && { details: byArgument(tool, details) }) } } })
 }
 
-type Dry = Changes & { object?: string; status: number }
+type Dry = Changes & { status: number }
 
 /** What the answer of an operation is for a tool. */
 function resultOf(tool: Tool, { lane }: Calling, input: RequestInput, answer: HttpAnswer): CallToolResult {
@@ -60,8 +61,8 @@ function resultOf(tool: Tool, { lane }: Calling, input: RequestInput, answer: Ht
 
 /** First call: what would change, and nothing is changed. */
 async function ask(call: CallDeps, tool: Tool, calling: Calling, given: Arguments, input: RequestInput): Promise<AskedConfirmation> {
-  const answer = await runTool(call, tool, calling, { ...input, repeat: undefined, dryRun: true })
-  return offered(call.deps, tool, calling.owner, given, JSON.parse(answer.body!) as Dry)
+  const answer = await runTool(call, tool, calling, rehearsalOf(tool, input))
+  return offered(call.deps, tool, calling.owner, given, rehearsedChanges(tool, JSON.parse(answer.body!)))
 }
 
 type Ended = { answer: Called; outcome: CallOutcome; status: number }
@@ -69,8 +70,11 @@ type Ended = { answer: Called; outcome: CallOutcome; status: number }
 const outcomeOf = (status: number, success: CallOutcome): CallOutcome => (status < 400 ? success : status < 500 ? 'refused' : 'failed')
 
 async function make(call: CallDeps, tool: Tool, calling: Calling, given: Arguments): Promise<Called & { status: number }> {
-  const input = inputOf(tool, given, call.deps.secrets)
+  // Validation fills defaults in, and a confirmation is of the arguments as they were given.
+  const input = inputOf(tool, tool.confirm ? structuredClone(given) : given, call.deps.secrets)
   if (needsConfirmation(tool, given)) {
+    const stored = await repeated(tool.route, calling.owner, input, call.deps.pool)
+    if (stored) return { is: 'result', status: stored.status, result: resultOf(tool, calling, input, stored) }
     if (given.confirmation_token === undefined)
       return { is: 'asking', status: 202, confirmation: await ask(call, tool, calling, given, input) }
     await confirmed(call.deps, tool, calling.owner, given)

@@ -30,8 +30,12 @@ const REASON = { least: 3, most: 500 }
 export const needsConfirmation = ({ confirm }: Tool, given: Arguments): boolean =>
   given.dry_run !== true && (confirm === 'always' || (confirm === 'disable' && given.enabled === false))
 
-const confirmIdOf = ({ confirmed }: Tool, owner: GrantOwner, given: Arguments): string =>
-  String(confirmed === null ? owner.project : given[confirmed])
+function confirmIdOf({ confirmed }: Tool, owner: GrantOwner, given: Arguments): string {
+  if (confirmed === null) return String(owner.project)
+  const id = given[confirmed]
+  // The operation refuses anything else; a confirmation is looked at before.
+  return typeof id === 'string' ? id : ''
+}
 
 /** The arguments may have little more than the id of a customer, who may be erased: nobody should try ids against their hash. */
 function confirmable({ secrets }: Pick<McpDeps, 'secrets'>, tool: Tool, owner: GrantOwner, given: Arguments): Confirmable {

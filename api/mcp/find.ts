@@ -46,13 +46,12 @@ const line = ({ listed }: Tool) => ({ name: listed.name, title: listed.title })
 /** Finds and describes operations, with the whole text in both revisions of the protocol, among those that the client may call. Null: no tool of this name. */
 export function find(name: string, tools: readonly Tool[], given: Arguments): CallToolResult | null {
   if (name === 'find_operations') {
-    const words = String(given.words ?? '')
-      .toLowerCase()
-      .split(/\W+/)
-      .filter(Boolean)
+    const { words: text = '' } = given
+    if (typeof text !== 'string') return errorResult(invalidData([{ field: 'words', message: 'must be string' }]))
+    const words = text.toLowerCase().split(/\W+/).filter(Boolean)
     const found = tools.filter(({ listed }) => {
-      const text = `${listed.name.replaceAll('_', ' ')} ${listed.title} ${listed.description}`.toLowerCase()
-      return words.every(word => text.includes(word))
+      const whole = `${listed.name.replaceAll('_', ' ')} ${listed.title} ${listed.description}`.toLowerCase()
+      return words.every(word => whole.includes(word))
     })
     return toolResult('earlier', { status: 200, result: { operations: found.map(line) } })
   }
@@ -65,7 +64,7 @@ export function find(name: string, tools: readonly Tool[], given: Arguments): Ca
 
 /** The operation that is called by its name, with its arguments. */
 export const calledByName = (given: Arguments): { name: string; given: Arguments } => ({
-  name: String(given.name ?? ''),
+  name: typeof given.name === 'string' ? given.name : '',
   given: (typeof given.arguments === 'object' && given.arguments !== null && !Array.isArray(given.arguments)
     ? given.arguments
     : {}) as Arguments,

@@ -21,6 +21,12 @@ function ownFaults(tool: Tool, given: Arguments): Detail[] {
   const own = (name: string) => Object.hasOwn(known, name) && !tool.sources[name] && given[name] !== undefined
   for (const name of [...CONFIRMING, 'idempotency_key'])
     if (own(name) && typeof given[name] !== 'string') faults.push({ field: name, message: 'must be string' })
+  for (const [name, [part]] of Object.entries(tool.sources)) {
+    const value = given[name]
+    if (part !== 'path' || value === undefined) continue
+    if (typeof value !== 'string') faults.push({ field: name, message: 'must be string' })
+    else if (!value.isWellFormed()) faults.push({ field: name, message: 'must be valid Unicode, without half of a surrogate pair' })
+  }
   if (own('dry_run') && typeof given.dry_run !== 'boolean') faults.push({ field: 'dry_run', message: 'must be boolean' })
   return faults
 }

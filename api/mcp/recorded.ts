@@ -16,13 +16,16 @@ const SHOWN_CHARACTERS = 4
 const LEAST_LENGTH = 16
 const mask = (text: string) => (text.length < LEAST_LENGTH ? '…' : `…${text.slice(-SHOWN_CHARACTERS)}`)
 
-/** The value with texts that may be secrets masked. */
+/** Postgres stores neither NUL nor half of a surrogate pair in JSON. */
+const storable = (text: string) => text.replaceAll('\0', '').toWellFormed()
+
+/** The value with texts that may be secrets masked, as it can be stored. */
 function screened(value: unknown, isSecret: boolean): unknown {
-  if (typeof value === 'string') return isSecret ? mask(value) : value
+  if (typeof value === 'string') return storable(isSecret ? mask(value) : value)
   if (Array.isArray(value)) return value.map(item => screened(item, isSecret))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, screened(inner, isSecret || SECRET.test(name) || CLOSED.has(name))]),
+    Object.entries(value).map(([name, inner]) => [storable(name), screened(inner, isSecret || SECRET.test(name) || CLOSED.has(name))]),
   )
 }
 
@@ -33,14 +36,12 @@ function recordedArguments(given: Arguments): object {
     Object.entries(rest).map(([name, value]) => [name, COUNTED.has(name) && Array.isArray(value) ? `${value.length} items` : value]),
   )
   const shown = screened(counted, false) as object
-  // Postgres stores no NUL in JSON.
-  const text = JSON.stringify(shown).replaceAll('\\u0000', '')
-  return Buffer.byteLength(text) <= MOST_BYTES
-    ? JSON.parse(text)
+  return Buffer.byteLength(JSON.stringify(shown)) <= MOST_BYTES
+    ? shown
     : {
         left_out: Object.keys(rest)
           .slice(0, 100)
-          .map(name => name.slice(0, 100)),
+          .map(name => storable(name.slice(0, 100))),
       }
 }
 

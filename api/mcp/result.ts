@@ -57,7 +57,8 @@ function cut(description: OperationDescription, query: Fields, body: Fields): { 
   const isPage = of === body && name === 'data'
   const next = isPage ? nextOf(description, query, items, kept) : null
   const shorter = { ...of, [name]: items.slice(0, kept) }
-  const more = { ...(isPage && { has_more: true }), ...(next?.starting_after !== undefined && { next_cursor: next.starting_after }) }
+  // The cursor of the whole page would leave out what was cut off.
+  const more = isPage && { has_more: true, next_cursor: next?.starting_after }
   const result =
     of === body
       ? { ...shorter, ...more }

@@ -1,5 +1,4 @@
 import type { Db } from '../../store/connect.ts'
-import type { Scopes } from '../projects/authority.ts'
 
 /** What an operator may do in a project. */
 export type ProjectRole = 'viewer' | 'editor' | 'admin'
@@ -22,11 +21,6 @@ export function covers(role: ProjectRole, scope: string): boolean {
     default:
       return role satisfies never
   }
-}
-
-/** Of scopes those that the role covers. */
-export function coveredBy(role: ProjectRole, scopes: Scopes, all: readonly string[]): ReadonlySet<string> {
-  return new Set((scopes === 'all' ? all : [...scopes]).filter(scope => covers(role, scope)))
 }
 
 /** The operator's role in the project; an owner of the installation is an admin everywhere. Null: none, or a closed account. */

@@ -196,6 +196,8 @@ function tool({ document, facts, operation, parameters }: Source, detail: Detail
   }
   const isRead = scope.endsWith(':read')
   const confirm = CONFIRMED.test(name) ? 'always' : name === 'update_store_config' ? 'disable' : null
+  if (confirm && (facts.dryRun === null || (facts.dryRun === 'own') !== (sources.dry_run?.[0] === 'body')))
+    throw new Error(`${id} needs a confirmation, and has no dry run that says what it would do`)
   if (facts.idempotent) properties.idempotency_key = { type: 'string' }
   if (facts.dryRun) properties.dry_run ??= { type: 'boolean' }
   if (confirm) Object.assign(properties, CONFIRMATION)

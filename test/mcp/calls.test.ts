@@ -51,6 +51,29 @@ describe('arguments', () => {
     expect(await details('get_entitlement', {})).toMatchObject([{ field: 'entitlement_id' }])
   })
 
+  test('that are no text, or not whole, are refused and not a failure', async () => {
+    const odd = { toString: 1, valueOf: 1 }
+    const refused = async (name: string, args: object) => {
+      const raw = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } })
+      const { status, body } = await api.call('POST', '/mcp', { key: grant.token, raw })
+      const { status: code, error } = JSON.parse(body.result.content[0].text)
+      return [status, code, error.code, error.details[0].field]
+    }
+    for (const entitlement_id of ['\ud800', odd, 5, null, []]) {
+      expect(await refused('get_entitlement', { entitlement_id })).toEqual([200, 400, 'invalid_data', 'entitlement_id'])
+      expect(await refused('delete_entitlement', { entitlement_id })).toEqual([200, 400, 'invalid_data', 'entitlement_id'])
+    }
+    const confirming = { confirmation_token: 'pnc_invented', confirm_id: 'a', reason: 'a test of it' }
+    expect(await refused('update_apple_ads_entity', { entity_id: odd, ...confirming })).toEqual([200, 400, 'invalid_data', 'confirm_id'])
+    expect(await refused('create_entitlement', { id: '\ud800', description: '\\u0000', nothing: 1 })).toEqual([
+      200,
+      400,
+      'invalid_data',
+      'nothing',
+    ])
+    expect(await refused('create_entitlement', { '\ud800': 1 })).toMatchObject([200, 400, 'invalid_data', '\ud800'])
+  })
+
   test('an environment that contradicts the token is refused', async () => {
     expect((await call(client, 'list_customers', { environment: 0 })).error).toMatchObject({ status: 400, error: { code: 'invalid_data' } })
     expect((await call(client, 'list_customers', { environment: 1 })).isError).toBe(false)

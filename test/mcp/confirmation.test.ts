@@ -1,6 +1,8 @@
 // Tools that delete act in two calls, and the second one is that of the first or none.
 import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { rehearsalOf } from '../../api/mcp/rehearsal.ts'
+import { readTools } from '../../api/mcp/tools.ts'
 import { endGrant } from '../../domain/operators/grants/grant.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { newGrant, type TestGrant } from '../harness/grants.ts'
@@ -113,6 +115,38 @@ describe('a confirmation does not work', () => {
     await expect(second(id, token)).rejects.toThrow()
     expect(await exists(id)).toBe(true)
   })
+})
+
+test('a repeat with the same idempotency key gets the stored answer, with or without the confirmation', async () => {
+  const project = await api.newProject()
+  const by = await connected(api.url, (await newGrant(api, project)).token)
+  const disable = (more: object = {}) =>
+    call(by, 'update_store_config', { platform: 'stripe', enabled: false, idempotency_key: 'off', ...more })
+  const { token, confirm_id } = (await disable()).content.confirmation
+  const confirming = { confirmation_token: token, confirm_id, reason: 'nothing is sold there' }
+  const { content } = await disable(confirming)
+  expect(content).toMatchObject({ status: 200, result: { enabled: false } })
+  expect((await call(by, 'update_store_config', { platform: 'stripe', enabled: true })).content.status).toBe(200)
+  for (const repeat of [confirming, {}]) expect((await disable(repeat)).content).toEqual(content)
+  expect(codeOf(await disable({ ...confirming, idempotency_key: 'another' }))).toEqual([409, 'confirmation_invalid'])
+  expect(codeOf(await disable({ ...confirming, api_key: 'another' }))).toEqual([409, 'idempotency_conflict'])
+  expect((await call(by, 'get_store_config', { platform: 'stripe' })).content.result.enabled).toBe(true)
+})
+
+test('every operation that needs a confirmation can be rehearsed', () => {
+  const input = { parameters: {}, query: {}, body: {}, faults: [], repeat: undefined, dryRun: false }
+  const tools = [...readTools().values()].filter(({ confirm }) => confirm !== null)
+  expect(tools.map(({ id }) => id)).toContain('v4UpdateAppleAdsEntity')
+  for (const tool of tools) {
+    const { body, dryRun } = rehearsalOf(tool, input)
+    const isOwn = tool.route.description.dryRun === 'own'
+    expect([tool.id, dryRun, body]).toEqual([tool.id, true, isOwn ? { dry_run: true } : {}])
+    const without = { ...tool, route: { ...tool.route, description: { ...tool.route.description, dryRun: null } } }
+    expect(() => rehearsalOf(without, input)).toThrow('no dry run')
+    expect(() =>
+      rehearsalOf({ ...without, sources: {}, route: { ...tool.route, description: { ...tool.route.description, dryRun: 'own' } } }, input),
+    ).toThrow('no dry run')
+  }
 })
 
 test('a wrong id or a missing reason is told, and leaves the confirmation usable', async () => {

@@ -34,6 +34,14 @@ describe('?tools=find', () => {
     expect((await call(client, 'call_operation', { name: 'nothing' })).error.status).toBe(400)
   })
 
+  test('refuses words and names that are no text', async () => {
+    const client = await finding()
+    for (const odd of [{ toString: 1 }, 5, null]) {
+      expect((await call(client, 'find_operations', { words: odd })).error).toMatchObject({ status: 400, error: { code: 'invalid_data' } })
+      expect((await call(client, 'call_operation', { name: odd })).error).toMatchObject({ status: 400, error: { code: 'invalid_data' } })
+    }
+  })
+
   test('confirms as the operation does', async () => {
     const client = await finding()
     const args = { entitlement_id: 'gold' }

@@ -97,6 +97,12 @@ describe('a refresh token', () => {
     expect(await rotate(refreshToken)).toEqual({ is: 'invalid' })
   })
 
+  test('is refused when the account of the operator is closed', async () => {
+    const { refreshToken, operator } = await grant()
+    await api.pool.query('update operators set closed_at = clock_timestamp() where id = $1', [operator])
+    expect(await rotate(refreshToken)).toEqual({ is: 'invalid' })
+  })
+
   test('that many use late at the same time ends the grant, and none gets a pair', async () => {
     const { id, refreshToken } = await grant()
     await pairOf(refreshToken)

@@ -94,6 +94,22 @@ export async function assertGranted(db: Db, { keyId }: GrantOwner): Promise<void
   if (rowCount === 0) throw new Refusal('control_forbidden', 'this grant has ended')
 }
 
+/** Throws `control_forbidden` for a grant that ended, or of an operator whose role does not cover the scope any more, since the request began. */
+export async function assertCovered(db: Db, { keyId }: GrantOwner, scope: string): Promise<void> {
+  const { rows } = await db.query<{ role: ProjectRole | null }>({
+    name: 'role-of-grant',
+    text: `select case when o.is_owner then 'admin' else r.role end as role
+           from mcp_grants g join operators o on o.id = g.operator
+             left join operator_roles r on r.operator = g.operator and r.project = g.project
+           where g.id = $1 and g.ended_at is null and o.closed_at is null`,
+    values: [keyId],
+  })
+  if (!rows[0]) throw new Refusal('control_forbidden', 'this grant has ended')
+  const { role } = rows[0]
+  if (role === null || !covers(role, scope))
+    throw new Refusal('control_forbidden', `the role of the operator does not cover ${scope} any more`)
+}
+
 /** Nothing of the grant opens anything from now on. False when it has ended before, or never was. */
 export async function endGrant(db: Db, id: string): Promise<boolean> {
   const { rowCount } = await db.query('update mcp_grants set ended_at = clock_timestamp() where id = $1 and ended_at is null', [id])

@@ -35,7 +35,7 @@ export async function issueTokens(tx: Tx, grant: string, scopes: readonly string
 
 export type Refreshed =
   | { is: 'refreshed'; pair: TokenPair }
-  /** Unknown, expired, of another client, or of a grant that has ended. */
+  /** Unknown, expired, of another client, or of a grant that has ended or whose operator's account is closed. */
   | { is: 'invalid' }
   /** The token was used before: the grant has ended. Commit the transaction. */
   | { is: 'reused' }
@@ -50,7 +50,8 @@ export async function rotateTokens(tx: Tx, refreshToken: string, clientId: strin
   const hash = hashKey(refreshToken)
   const locked = await tx.query<{ id: string }>(
     `select g.id from mcp_grants g where g.id = (select grant_id from mcp_tokens where hash = $1 and kind = 'refresh')
-       and g.client_id = $2 and g.ended_at is null for no key update`,
+       and g.client_id = $2 and g.ended_at is null and exists (select from operators o where o.id = g.operator and o.closed_at is null)
+     for no key update`,
     [hash, clientId],
   )
   const grant = locked.rows[0]?.id

@@ -12,6 +12,7 @@ import { appleAds } from '../../../workflows/apple-ads/client.ts'
 import { appleAdsEntities } from '../../../workflows/apple-ads/entities.ts'
 import { type Outgoing, outgoing } from '../../../workflows/outgoing/outgoing.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../../harness/api.ts'
+import { newGrant, type TestGrant } from '../../harness/grants.ts'
 import { appleAdsServer } from '../../harness/vendors/apple-ads.ts'
 import { type AppleAdsServer, CAMPAIGN, connect, connected, entities, GROUP, KEYWORD } from './fixture.ts'
 
@@ -20,6 +21,7 @@ let apple: AppleAdsServer
 let out: Outgoing
 let deps: ApiDeps
 let project: TestProjectKeys
+let grant: TestGrant
 
 const route = routes.find(({ description }) => description.id === 'v4UpdateAppleAdsEntity')!
 
@@ -42,6 +44,7 @@ afterAll(async () => {
 })
 beforeEach(async () => {
   project = await api.newProject()
+  grant = await newGrant(api, project)
   apple.state.entities = entities()
   apple.state.changes.length = 0
   apple.state.instead = () => undefined
@@ -51,8 +54,8 @@ beforeEach(async () => {
 
 const owner = (): GrantOwner => ({
   kind: 'grant',
-  keyId: 'grant-1',
-  operator: 'ada@example.org',
+  keyId: grant.id,
+  operator: grant.operator,
   clientId: 'client',
   clientName: 'Assistant',
   projectName: 'Project',
@@ -144,9 +147,9 @@ test('budgets, bids and statuses are sent to Apple once, and written to the audi
     [project.id],
   )
   expect(rows.map(({ resource, actor_kind }) => `${resource} ${actor_kind}`)).toEqual([
-    'apple_ads_campaign mcp',
-    'apple_ads_ad_group mcp',
-    'apple_ads_keyword mcp',
+    'apple_ads_campaign grant',
+    'apple_ads_ad_group grant',
+    'apple_ads_keyword grant',
   ])
 })
 
