@@ -144,9 +144,9 @@ test('budgets, bids and statuses are sent to Apple once, and written to the audi
     [project.id],
   )
   expect(rows.map(({ resource, actor_kind }) => `${resource} ${actor_kind}`)).toEqual([
-    'apple_ads_campaign mcp',
-    'apple_ads_ad_group mcp',
-    'apple_ads_keyword mcp',
+    'apple_ads_campaign grant',
+    'apple_ads_ad_group grant',
+    'apple_ads_keyword grant',
   ])
 })
 
