@@ -163,7 +163,7 @@ async function change({ body, project, environment, dryRun, inTurn, deps }: Call
   if (isBeyondRaise(wanted, value))
     throw new Problem('raise_limit_exceeded', `${field} may become three times the present amount at most, which is ${value}`)
   const request = deps.appleAds.callOf(target, { field, after, currency })
-  if (isDry) return answer(false, { ...request })
+  if (isDry) return answer(false, request as Answer['would_send'])
   if (isSame(field, value, after)) return answer(false)
   const use = useOf(wanted, value)
   await inTurn(db =>
