@@ -20,4 +20,3 @@ create table operator_roles (
   role text not null check (role in ('viewer', 'editor', 'admin')),
   primary key (operator, project)
 );
-create index operator_roles_by_project on operator_roles (project);

@@ -26,7 +26,6 @@ create table mcp_tokens (
   -- Of a refresh token.
   used_at timestamptz
 );
-create index mcp_tokens_by_grant on mcp_tokens (grant_id);
 create index mcp_tokens_by_expiry on mcp_tokens (expires_at);
 
 -- The first of the two calls that a dangerous tool needs. `arguments`: the hash of all of them but those that confirm.

@@ -121,6 +121,8 @@ test('expired rows are deleted by the clock of their environment, in batches, an
     words: 1,
     tombstones: 3,
     causes: 2,
+    mcpCalls: 0,
+    mcpTokens: 0,
     purchaseAttempts: 4,
     factGenerations: 0,
     alerts: 0,

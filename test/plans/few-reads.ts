@@ -10,8 +10,10 @@ import { explainAll } from '../harness/explained.ts'
 import { fillEnvironment } from '../harness/full-environment.ts'
 import { ROOT } from '../house/sources.ts'
 
-/** Who reads the indexes that the drive does not need: notifications of stores, what is wrong, and what has waited for long. */
+/** Who reads the indexes that the drive does not need: notifications of stores, what is wrong or has waited for long, operators and assistants. */
 const READ_BY: Record<string, string> = {
+  apple_ads_updates_by_age: 'domain/integrations/apple-ads/update-records.ts',
+  apple_ads_updates_of_entity: 'domain/integrations/apple-ads/update-records.ts',
   alerts_told: 'domain/oversight/alerts/alert.ts',
   deliveries_by_replay: 'domain/integrations/deliveries/list.ts',
   deliveries_given_up: 'domain/oversight/alerts/conditions.ts',
@@ -19,6 +21,12 @@ const READ_BY: Record<string, string> = {
   exports_failed: 'domain/oversight/alerts/conditions.ts',
   exports_overdue: 'domain/oversight/reconciliation/drift.ts',
   integrations_in_error: 'domain/integrations/deliveries/held.ts',
+  mcp_calls_by_project: 'domain/operators/mcp-calls/record.ts',
+  mcp_calls_by_user: 'domain/operators/mcp-calls/record.ts',
+  mcp_grants_by_operator: 'domain/operators/grants/grant.ts',
+  operator_guesses_by_time: 'domain/operators/guesses.ts',
+  operator_sessions_by_end: 'domain/operators/session.ts',
+  operator_sessions_by_operator: 'domain/operators/session.ts',
   report_runs_failed: 'domain/reporting/reports/failed-runs.ts',
   set_aside_events_open: 'domain/oversight/alerts/conditions.ts',
   store_acknowledgements_by_lineage: 'domain/purchases/acknowledgement.ts',
