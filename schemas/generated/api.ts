@@ -5397,10 +5397,35 @@ export interface components {
             dry_run: boolean;
             /** @description Whether Apple has the new value by this request. */
             applied: boolean;
-            /** @description What a dry run would have sent. */
+            /** @description What a dry run would have sent to Apple; otherwise null. */
             would_send: {
-                [key: string]: unknown;
+                /** @enum {string} */
+                method: "PUT";
+                /** @description The path below `/api/v5`. */
+                path: string;
+                /** @description Of a campaign, of an ad group, or of keywords. */
+                body: components["schemas"]["AppleAdsSentCampaign"] | components["schemas"]["AppleAdsSentFields"] | components["schemas"]["AppleAdsSentKeyword"][];
             } | null;
+        };
+        AppleAdsSentCampaign: {
+            campaign: components["schemas"]["AppleAdsSentFields"];
+        };
+        /** @description One of the fields, by the names of Apple. */
+        AppleAdsSentFields: {
+            /** @enum {string} */
+            status?: "ENABLED" | "PAUSED";
+            dailyBudgetAmount?: components["schemas"]["AppleAdsSentAmount"];
+            defaultBidAmount?: components["schemas"]["AppleAdsSentAmount"];
+        };
+        AppleAdsSentKeyword: {
+            id: number | string;
+            /** @enum {string} */
+            status?: "ACTIVE" | "PAUSED";
+            bidAmount?: components["schemas"]["AppleAdsSentAmount"];
+        };
+        AppleAdsSentAmount: {
+            amount: string;
+            currency: string;
         };
         /**
          * @description By what the actor came in.

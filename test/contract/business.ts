@@ -46,6 +46,8 @@ const RULES: Record<string, string> = {
   v4ListAnalyticsCurrencies: 'environment',
   v4GetScreensAnalyticsOverview: FIGURES,
   v4GetScreenAnalytics: FIGURES,
+  v4GetAppleAdsReport: 'to|environment',
+  v4GetAppleAdsSeries: 'to|environment',
   v4GetAnalyticsCohorts: `grouping|${COHORTS}`,
   v4GetAnalyticsLtv: COHORTS,
   v4GetAnalyticsInsights: 'environment|cached_only',

@@ -148,9 +148,9 @@ test('the table of codes has every code of the catalogue, by status', () => {
   const described = table.flatMap(([, status, cell]) => [...cell!.matchAll(/`(\w+)`/g)].map(([, name]) => `${status} ${name}`))
   const catalogue = Object.entries(ERROR_CATALOGUE).map(([name, [status]]) => `${status} ${name}`)
   expect(described).toEqual(expect.arrayContaining(catalogue))
-  // The transport answers a path without a route with 404. The service for Apple Ads is not built yet.
+  // The transport answers a path without a route with 404.
   const others = described.filter(row => !catalogue.includes(row))
-  expect(others).toEqual(['404 invalid_request', '422 raise_limit_exceeded'])
+  expect(others).toEqual(['404 invalid_request'])
 })
 
 test('every component is used', () => {

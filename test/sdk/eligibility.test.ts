@@ -80,11 +80,12 @@ test('an event that is sent twice is stored once, without money', async () => {
 describe('a token of AdServices', () => {
   let tokens = 0
   const newToken = () => `AdServices+token/${++tokens}==`
-  const adServicesAnswer = { orgId: 55, conversionType: 'Download', countryOrRegion: 'US', keywordId: 87, clickDate: '2026-11-20T17:17Z' }
+  const adServicesAnswer = { orgId: 55, conversionType: 'Download', countryOrRegion: 'US', clickDate: '2026-11-20T17:17Z' }
   const attributed = {
     status: 200,
-    body: { attribution: true, campaignId: 542370539, adGroupId: 542317095, adId: 542317136, ...adServicesAnswer },
+    body: { attribution: true, campaignId: 542370539, adGroupId: 542317095, adId: 542317136, keywordId: 87675432, ...adServicesAnswer },
   }
+  const { keywordId: _, ...withoutKeyword } = attributed.body
   const sample = { status: 200, body: { attribution: true, campaignId: 1234567890, adGroupId: 1234567890, adId: 1234567890 } }
   const send = async (token: unknown, uid = newUid(), key = stores.project.projectKey) => {
     const reply = await ios(sdkClient(stores.api)).attribution({ key, uid }, 'apple_adservices_token', {
@@ -124,7 +125,7 @@ describe('a token of AdServices', () => {
     // A device breaks the lines of Base64.
     const { uid, status, body } = await send(`${token.slice(0, 9)}\n${token.slice(9)}`)
     expect([status, body]).toEqual([200, { success: true, data: { client_uid: uid, status: 'OK' } }])
-    const ad = { source: 'Apple Search Ads', campaign: '542370539', set: '542317095', ad: '542317136' }
+    const ad = { source: 'Apple Search Ads', campaign: '542370539', set: '542317095', ad: '87675432' }
     expect(await resultOf(uid)).toEqual({ result: 'attributed', isForgotten: true, ...ad })
     // At every start of the app, too: Apple has answered.
     await send(token, uid)
@@ -136,6 +137,13 @@ describe('a token of AdServices', () => {
     )
     expect(rows).toEqual([{ runs: 1 }])
     expect(stores.adServices.requests).toHaveLength(1)
+  })
+
+  test('of an ad that no keyword led to gives the number of the ad', async () => {
+    const token = newToken()
+    stores.adServices.answers.set(token, { status: 200, body: withoutKeyword })
+    const { uid } = await send(token)
+    expect(await resultOf(uid)).toMatchObject({ campaign: '542370539', set: '542317095', ad: '542317136' })
   })
 
   test('does not make the app wait for Apple, and of attribution the first word counts', async () => {

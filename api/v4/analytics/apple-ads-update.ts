@@ -38,6 +38,8 @@ type Call = {
   project: number
   environment: number
   idempotencyKey: string | undefined
+  /** Of a call that is to be confirmed: it must leave its key free. */
+  dryRun: boolean
   inTurn: StatementTurn
   deps: ApiDeps
 }
@@ -96,7 +98,7 @@ function assertDone(result: SendResult | { is: 'value' }): void {
 
 /** Checks the request, claims its key, and asks Apple. What it returns is certain, and is settled in the transaction of the operation. */
 async function prepare(call: Call): Promise<Prepared> {
-  const { body, project, environment, inTurn } = call
+  const { body, project, environment, dryRun, inTurn } = call
   const key = keyOf(call)
   const read = changeIn(body)
   if ('faults' in read) throw invalidFields(read.faults)
@@ -119,6 +121,10 @@ async function prepare(call: Call): Promise<Prepared> {
     const target = await inTurn(db => findTarget(db, integration, body))
     if (!target) throw notFound('entity of Apple Ads')
     const answer = await change(call, { key, begun, target, change: read.change, sending })
+    if (dryRun) {
+      await inTurn(db => releaseUpdate(db, key, begun.is === 'new'))
+      return { key, answer, integration: null, target: null }
+    }
     return { key, answer, integration, target }
   } catch (error) {
     await inTurn(db => releaseUpdate(db, key, !sending.isUncertain))
@@ -128,9 +134,10 @@ async function prepare(call: Call): Promise<Prepared> {
 
 type Changing = { key: UpdateKey; begun: BegunUpdate; target: EntityTarget; change: EntityChange; sending: { isUncertain: boolean } }
 
-async function change({ body, project, environment, inTurn, deps }: Call, changing: Changing): Promise<Answer> {
+async function change({ body, project, environment, dryRun, inTurn, deps }: Call, changing: Changing): Promise<Answer> {
   const { key, begun, target, change: wanted, sending } = changing
   const { field, before, after } = wanted
+  const isDry = body.dry_run || dryRun
   const opened = await inTurn(db => openOfEnvironment(db, deps.secrets, environment))
   if (!opened) throw notFound('integration searchads')
   const present = await deps.appleAds.present(opened.settings, target, field)
@@ -145,7 +152,7 @@ async function change({ body, project, environment, inTurn, deps }: Call, changi
     field,
     before: was,
     after,
-    dry_run: body.dry_run,
+    dry_run: isDry,
     applied,
     would_send: wouldSend,
   })
@@ -156,7 +163,7 @@ async function change({ body, project, environment, inTurn, deps }: Call, changi
   if (isBeyondRaise(wanted, value))
     throw new Problem('raise_limit_exceeded', `${field} may become three times the present amount at most, which is ${value}`)
   const request = deps.appleAds.callOf(target, { field, after, currency })
-  if (body.dry_run) return answer(false, { ...request })
+  if (isDry) return answer(false, request as Answer['would_send'])
   if (isSame(field, value, after)) return answer(false)
   const use = useOf(wanted, value)
   await inTurn(db =>

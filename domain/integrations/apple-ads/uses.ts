@@ -3,7 +3,7 @@ import type { Tx } from '../../../store/connect.ts'
 /** At most `most` uses within `seconds`. */
 type Limit = { most: number; seconds: number }
 
-export const LIMITS = {
+const LIMITS = {
   report: [{ most: 30, seconds: 60 }],
   update: [
     { most: 10, seconds: 60 },

@@ -1,4 +1,4 @@
-export const WINDOW_CODES = ['d0', 'd3', 'd7', 'd14', 'd30', 'd60', 'd90', 'd180', 'd365', 'lifetime'] as const
+const WINDOW_CODES = ['d0', 'd3', 'd7', 'd14', 'd30', 'd60', 'd90', 'd180', 'd365', 'lifetime'] as const
 export type WindowCode = (typeof WINDOW_CODES)[number]
 
 export const DAY = 86_400

@@ -67,7 +67,7 @@ const owner = (): GrantOwner => ({
 
 type Body = Record<string, unknown>
 /** Calls the operation as the MCP server does. */
-async function update(body: Body, { header, search = '' }: { header?: string; search?: string } = {}) {
+async function update(body: Body, { header, search = '', dryRun = false }: { header?: string; search?: string; dryRun?: boolean } = {}) {
   const { values: query, faults } = parseQuery(search, route.description.query)
   const hash = createHash('sha256').update(canonicalJson(body)).digest()
   const repeat = header === undefined ? undefined : { key: header, hash }
@@ -77,7 +77,7 @@ async function update(body: Body, { header, search = '' }: { header?: string; se
     const answer = await run(
       route,
       caller,
-      { parameters: {}, query, body: structuredClone(body), faults, repeat, dryRun: false },
+      { parameters: {}, query, body: structuredClone(body), faults, repeat, dryRun },
       { deps, check: () => {} },
     )
     return { status: answer.status, body: JSON.parse(answer.body!), headers: answer.headers }
@@ -157,6 +157,18 @@ test('a dry run sends nothing and shows what it would send', async () => {
   const { body } = await update(budget('25', '20', { dry_run: true }))
   expect(body).toMatchObject({ dry_run: true, applied: false, would_send: { method: 'PUT', path: `/campaigns/${CAMPAIGN}` } })
   expect(apple.state.changes).toEqual([])
+})
+
+test('a dry run of a call that is to be confirmed sends nothing, and leaves its key free', async () => {
+  const raised = budget('30')
+  expect((await update(raised, { dryRun: true })).body).toMatchObject({ dry_run: true, applied: false, before: '20', after: '30' })
+  expect([apple.state.changes, await records()]).toEqual([[], 0])
+  expect((await update(raised)).body).toMatchObject({ dry_run: false, applied: true })
+  expect(apple.state.changes).toHaveLength(1)
+})
+
+test('a grant without the scope is refused', () => {
+  expect(() => permit(route.description, { ...owner(), scopes: new Set(['analytics:read']) })).toThrow('analytics:write')
 })
 
 test('faults of the request, wrong beliefs and too high raises are refused, and change nothing', async () => {

@@ -39,10 +39,11 @@ const idOf = (value: unknown): string | undefined => (Number.isSafeInteger(value
 function readAnswer(text: string): AdServicesResult | undefined {
   const result = parsed(text)
   if (typeof result !== 'object' || result === null) return undefined
-  const { attribution, campaignId, adGroupId, adId, creativeSetId } = result as Record<string, unknown>
+  const { attribution, campaignId, adGroupId, keywordId, adId, creativeSetId } = result as Record<string, unknown>
   if (attribution === false) return { is: 'organic' }
   if (attribution !== true) return undefined
-  const [campaign, ad_set, ad] = [idOf(campaignId), idOf(adGroupId), idOf(adId) ?? idOf(creativeSetId)]
+  // The figures of Apple Ads are by keywords: `ad` is one where a keyword led to the ad, as in a search.
+  const [campaign, ad_set, ad] = [idOf(campaignId), idOf(adGroupId), idOf(keywordId) ?? idOf(adId) ?? idOf(creativeSetId)]
   return {
     is: 'attributed',
     isSample: campaignId === SAMPLE,

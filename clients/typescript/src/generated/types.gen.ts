@@ -1249,11 +1249,43 @@ export type AppleAdsEntityUpdate = {
      */
     applied: boolean;
     /**
-     * What a dry run would have sent.
+     * What a dry run would have sent to Apple; otherwise null.
      */
     would_send: {
-        [key: string]: unknown;
+        method: 'PUT';
+        /**
+         * The path below `/api/v5`.
+         */
+        path: string;
+        /**
+         * Of a campaign, of an ad group, or of keywords.
+         */
+        body: AppleAdsSentCampaign | AppleAdsSentFields | Array<AppleAdsSentKeyword>;
     } | null;
+};
+
+export type AppleAdsSentCampaign = {
+    campaign: AppleAdsSentFields;
+};
+
+/**
+ * One of the fields, by the names of Apple.
+ */
+export type AppleAdsSentFields = {
+    status?: 'ENABLED' | 'PAUSED';
+    dailyBudgetAmount?: AppleAdsSentAmount;
+    defaultBidAmount?: AppleAdsSentAmount;
+};
+
+export type AppleAdsSentKeyword = {
+    id: number | string;
+    status?: 'ACTIVE' | 'PAUSED';
+    bidAmount?: AppleAdsSentAmount;
+};
+
+export type AppleAdsSentAmount = {
+    amount: string;
+    currency: string;
 };
 
 /**
