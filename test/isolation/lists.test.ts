@@ -21,7 +21,10 @@ const takesAnyText = ({ type, enum: words, format }: Schema) => type === 'string
 const namingParameters = ({ parameters }: Described) =>
   parameters.filter(({ in: location, schema }) => location === 'query' && takesAnyText(whole(schema))).map(parameter => parameter.name)
 
-const reads = cases.filter(({ operation }) => operation.method === 'GET' && resourceParameters(operation).length === 0)
+// Of Apple Ads without an integration of its own, a guest gets 404; its own tests have two environments.
+const reads = cases.filter(
+  ({ operation }) => operation.method === 'GET' && resourceParameters(operation).length === 0 && !operation.path.includes('/apple-ads/'),
+)
 
 describe.concurrent('a resource of the home', () => {
   test.for(reads)('is not in the response of $id with the key of $other', async ({ operation, other }) => {
