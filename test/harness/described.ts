@@ -87,8 +87,10 @@ function rowOf(
   }
 }
 
+export const allOperations: Described[] = operationsOf(document)
+
 /** Without what the MCP server alone may call: every key gets 403. */
-export const operations: Described[] = operationsOf(document).filter(({ auth }) => auth !== 'oauth-only')
+export const operations: Described[] = allOperations.filter(({ auth }) => auth !== 'oauth-only')
 
 export const pathParameters = (operation: Described): string[] => [...operation.path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)
 
