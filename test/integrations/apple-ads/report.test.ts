@@ -221,16 +221,15 @@ test('money is converted at the rate of each day; without a rate it is in USD, o
 test('all pages of lists and reports are read, and a later reading corrects the days', async () => {
   apple.state.pageSize = 1
   await connect(api, project, apple.settings)
-  const first = await connected(api, key)
+  await connected(api, key)
   expect((await report()).total.apple).toMatchObject({ spend: 139.5, installs: 15 })
   apple.state.entities[0]!.days = { US: { [ago(3)]: { spend: '2', impressions: 1, taps: 1, installs: 1 } } }
   await readAgain(api, project)
-  await until('the days are read again', async () =>
-    (await connection(api, key)).reporting.last_synced_at === first.reporting.last_synced_at ? undefined : true,
-  )
-  const row = (await report()).rows.find((one: { campaign_id: string }) => one.campaign_id === String(CAMPAIGN))
   // The days before the last week are settled, and are not read again.
-  expect(row.apple.spend).toBe(42)
+  await until('the days are read again', async () => {
+    const { rows } = await report()
+    return rows.find((one: { campaign_id: string }) => one.campaign_id === String(CAMPAIGN)).apple.spend === 42 || undefined
+  })
   const { rows } = await api.pool.query(`select count(*)::int as open from due where kind = 'apple_ads' and environment = $1`, [
     project.production,
   ])
