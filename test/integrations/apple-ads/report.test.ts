@@ -10,7 +10,6 @@ import {
   CAMPAIGN,
   connect,
   connected,
-  connection,
   DAY,
   entities,
   GROUP,
