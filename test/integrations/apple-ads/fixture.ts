@@ -60,7 +60,7 @@ export async function connect(
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape
-export const connection = async (api: TestApi, key: string): Promise<any> =>
+const connection = async (api: TestApi, key: string): Promise<any> =>
   (await api.call('GET', '/v4/integrations/apple-ads/connection', { key })).body
 
 export const connected = (api: TestApi, key: string, status = 'connected') =>
