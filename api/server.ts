@@ -13,6 +13,8 @@ import { invalidData, Problem, problemOf } from './errors.ts'
 import type { McpDeps } from './mcp/deps.ts'
 import { serveMcp } from './mcp/serve.ts'
 import type { HttpMetrics, StoreMetrics } from './metrics.ts'
+import type { OAuthDeps } from './oauth/deps.ts'
+import { oauth } from './oauth/routes.ts'
 import { observe, requestId } from './observe.ts'
 import type { ApiDeps } from './operation.ts'
 import { type OperationalDeps, operationalRoutes } from './operational.ts'
@@ -37,7 +39,8 @@ export type ServerDeps = ApiDeps &
   OperationalDeps &
   OperatorDeps &
   Pick<NotificationDeps, 'stores'> &
-  Pick<McpDeps, 'mcpOrigins'> & {
+  Pick<McpDeps, 'mcpOrigins'> &
+  Pick<OAuthDeps, 'oauthRegistration' | 'clientDocuments'> & {
     log: Logger
     /** Connections for keys, which no statement of a tenant uses. */
     checks: Pool
@@ -71,6 +74,7 @@ function application(deps: ServerDeps): App {
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
     signInPages(deps),
+    oauth(deps),
     storeNotifications(deps),
     serveMcp({ deps, stateOf }),
     serveV3(deps, gate),

@@ -14,6 +14,7 @@ import type { BullBoard } from '../workers/bull-board.ts'
 import { channelProbe } from '../workflows/alerts/probe.ts'
 import { appleAdsEntities } from '../workflows/apple-ads/entities.ts'
 import { integrationProbe } from '../workflows/destinations/probe.ts'
+import { clientDocuments } from '../workflows/outgoing/client-document.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
 import { storeClients, verifiersOf } from '../workflows/stores/clients.ts'
@@ -98,6 +99,8 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     figures: token === undefined ? ('closed' as const) : { token },
     trustedProxies,
     mcpOrigins: config.mcpOrigins,
+    oauthRegistration: config.oauthRegistration,
+    clientDocuments: clientDocuments(requests),
     rateLimit,
     projectRateLimit,
     addressRateLimit,

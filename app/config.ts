@@ -37,6 +37,8 @@ export type Config = {
   publicUrl: string | undefined
   /** Origins of browsers that may call the MCP server, beside the service's own. */
   mcpOrigins: string[]
+  /** Whether programs may register themselves as clients of OAuth. */
+  oauthRegistration: boolean
   rateLimit: RateLimit
   projectRateLimit: RateLimit
   addressRateLimit: RateLimit
@@ -228,6 +230,7 @@ export function readConfig(given: Env): Config {
       projectKey: key('BOOTSTRAP_PROJECT_KEY', KEY_FORMS.project, '32 of A-Z a-z 0-9 _ -'),
     },
     mcpOrigins: origins('MCP_ALLOWED_ORIGINS'),
+    oauthRegistration: oneOf('OAUTH_REGISTRATION', ['on', 'off'], 'on') === 'on',
     publicUrl: url('PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),
     rateLimit: { perSecond, burst: number('RATE_LIMIT_BURST', 2000, 1, 10_000_000) },
     projectRateLimit: {

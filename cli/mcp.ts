@@ -1,5 +1,6 @@
 import { readConfig } from '../app/config.ts'
 import { audit } from '../domain/kernel/audit/record.ts'
+import { listClients, removeClient } from '../domain/operators/grants/clients.ts'
 import { endGrant, listGrants } from '../domain/operators/grants/grant.ts'
 import { listCalls, type RecordedCall } from '../domain/operators/mcp-calls/record.ts'
 import { transaction } from '../store/transaction.ts'
@@ -90,10 +91,44 @@ const endAction = action({
   },
 })
 
+const CLIENT_HEADERS = ['id', 'name', 'redirect URIs', 'grants', 'registered', 'last granted']
+
+const clientsAction = action({
+  name: 'clients',
+  summary: 'programs that have registered themselves',
+  options: JSON_OPTION,
+  details: 'A client that names itself by the address of a document is not registered; "mcp grants" shows it.',
+  examples: ['mcp clients', 'mcp clients --json'],
+  async run({ values }, { env, out }) {
+    const clients = await withDatabase(readConfig(env), listClients)
+    const rows = clients.map(one => [
+      ...[one.id, printable(one.name), one.redirect_uris.map(printable).join(' '), String(one.grants), one.created_at, one.granted_at],
+    ])
+    if (values.json) out(jsonText(clients))
+    else if (clients.length === 0) out('No client has registered itself.')
+    else for (const line of textTable(CLIENT_HEADERS, rows, ['grants'])) out(line)
+    return 0
+  },
+})
+
+const endClientAction = action({
+  name: 'end-client',
+  summary: 'end all grants of a client at once, and remove its registration',
+  arguments: [{ name: 'CLIENT', says: 'the id of a client, see "mcp clients", or the address of its document' }],
+  examples: ['mcp end-client oac_0mfa1k3p2000q7w2e8r1', 'mcp end-client https://assistant.example.org/client.json'],
+  async run({ args: [id] }, { env, out }) {
+    if (id === undefined) throw new UsageError('which client? "mcp clients" shows the ids')
+    const ended = await withDatabase(readConfig(env), pool => transaction(pool, tx => removeClient(tx, id)))
+    if (ended === null) throw new CliError(`${printable(id)}: there is no such client`)
+    out(`The client is removed, and ${ended === 1 ? '1 grant has' : `${ended} grants have`} ended.`)
+    return 0
+  },
+})
+
 export const mcpGroup: GroupDefinition = {
   name: 'mcp',
   summary: 'assistants: their grants and what they have done',
-  commands: [callsAction, grantsAction, endAction],
+  commands: [callsAction, grantsAction, endAction, clientsAction, endClientAction],
 }
 
 export const mcp = commandOf(mcpGroup)

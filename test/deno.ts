@@ -95,6 +95,7 @@ export const ON_DENO: Record<string, string[]> = {
     'automations/automation-runs/flow',
     'automations/starting',
     'operators/sign-in',
+    'oauth/flow',
     'oversight/ledger',
     'purchases/subscriptions',
     'analytics/facts/folding',

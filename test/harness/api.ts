@@ -28,6 +28,7 @@ import { channelProbe } from '../../workflows/alerts/probe.ts'
 import { appleAdsEntities } from '../../workflows/apple-ads/entities.ts'
 import { integrationProbe } from '../../workflows/destinations/probe.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
+import { clientDocuments } from '../../workflows/outgoing/client-document.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { type StoresSetup, storeClients, verifiersOf } from '../../workflows/stores/clients.ts'
@@ -137,6 +138,10 @@ export type TestApiOptions = {
   beforeConnecting?: (pool: Pool) => Promise<unknown>
   /** Gets the log of the API. */
   log?: Logger
+  /** Whether programs may register themselves; true unless given. */
+  oauthRegistration?: boolean
+  /** Fetches the documents of clients of OAuth. */
+  documents?: Outgoing
   /** The address that the service has for the world, where it matters. */
   publicUrl?: string
 }
@@ -226,6 +231,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     trustedProxies: options.trustedProxies ?? 0,
     checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),
     publicUrl: '',
+    oauthRegistration: options.oauthRegistration ?? true,
+    clientDocuments: clientDocuments(options.documents ?? out),
     mcpOrigins: ['https://assistant.example.org'],
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: { ...storeVerifiers(pool, reached.stores), ...options.verifiers },

@@ -40,10 +40,14 @@ export function visitor(url: string, always: Record<string, string> = {}) {
   const open = (path: string, headers: Record<string, string> = {}) => see(path, { headers })
   const send = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
     see(path, { method: 'POST', body: new URLSearchParams({ form_token: token, ...fields }), headers })
+  /** The same for a form in which a field stands more than once. */
+  const sendAll = (path: string, fields: [string, string][], headers: Record<string, string> = {}) =>
+    see(path, { method: 'POST', body: new URLSearchParams([['form_token', token], ...fields]), headers })
   return {
     cookies,
     open,
     send,
+    sendAll,
     /** Opens the page and sends the form. */
     async signIn(email: string, password = PASSWORD, fields: Record<string, string> = {}) {
       await open('/sign-in')

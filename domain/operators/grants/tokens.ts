@@ -3,7 +3,7 @@ import { opaqueToken } from '../../../store/ids.ts'
 import { hashKey } from '../../projects/secrets.ts'
 import { endGrant } from './grant.ts'
 
-const ACCESS_SECONDS = 3_600
+export const ACCESS_SECONDS = 3_600
 /** A refresh token that nobody uses for so long ends. */
 const REFRESH_SECONDS = 30 * 86_400
 /** The answer to a refresh may have got lost: so long, the used token gives another pair. */

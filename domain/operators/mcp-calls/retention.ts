@@ -16,7 +16,7 @@ export async function dropOldCalls(db: Db, batch: number): Promise<number> {
 /** Removes tokens, confirmations and secrets whose time is over; at most `batch` of each at once. */
 export async function dropExpiredTokens(db: Db, batch: number): Promise<number> {
   let dropped = 0
-  for (const [table, days] of Object.entries({ mcp_tokens: EXPIRED_DAYS, mcp_confirmations: 1, mcp_reveals: 0 }))
+  for (const [table, days] of Object.entries({ mcp_tokens: EXPIRED_DAYS, mcp_confirmations: 1, mcp_reveals: 0, oauth_codes: EXPIRED_DAYS }))
     dropped = Math.max(dropped, (await db.query(drop(table, 'hash', 'expires_at'), [days, batch])).rowCount ?? 0)
   return dropped
 }

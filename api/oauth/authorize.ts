@@ -1,0 +1,107 @@
+import { grantableProjects } from '../../domain/operators/grants/choices.ts'
+import type { OAuthClient } from '../../domain/operators/grants/clients.ts'
+import { createCode } from '../../domain/operators/grants/codes.ts'
+import { covers } from '../../domain/operators/roles.ts'
+import { SCOPES } from '../../schemas/generated/operations.ts'
+import type { Context } from '../context.ts'
+import { readForm } from '../sign-in/form.ts'
+import { html } from '../sign-in/html.ts'
+import { showPage } from '../sign-in/page.ts'
+import { redirectTo, signedIn } from '../sign-in/session.ts'
+import { type Fields, fieldsOf, OAuthProblem } from './answer.ts'
+import type { ClientOf } from './client.ts'
+import { showConsent } from './consent.ts'
+import type { OAuthDeps } from './deps.ts'
+import { resourceOf } from './metadata.ts'
+import { isRegistered, withParameters } from './redirect-uri.ts'
+
+/** What a client asks for; its address was checked. */
+export type Asked = { client: OAuthClient; redirectUri: string; state: string | undefined; scopes: string[]; challenge: string }
+
+const KNOWN: ReadonlySet<string> = new Set(SCOPES)
+const READS = SCOPES.filter(scope => scope.endsWith(':read'))
+
+function showUnknown(ctx: Context, text: string): null {
+  showPage(ctx, { title: 'This did not work', body: html`<p>${text}</p><p>Connect the assistant anew, or tell whoever makes it.</p>` }, 400)
+  return null
+}
+
+/** Throws `OAuthProblem` for what the client is told at its redirect URI. */
+function readAsked(deps: OAuthDeps, query: Fields): Pick<Asked, 'scopes' | 'challenge'> {
+  const type = query.need('response_type')
+  if (type !== 'code') throw new OAuthProblem('unsupported_response_type', 'response_type must be code')
+  if (query.get('code_challenge_method') !== 'S256') throw new OAuthProblem('invalid_request', 'code_challenge_method must be S256')
+  const challenge = query.need('code_challenge')
+  if (!/^[\w-]{43}$/.test(challenge)) throw new OAuthProblem('invalid_request', 'code_challenge must be SHA-256 in base64url')
+  const resource = query.get('resource')
+  if (resource !== undefined && resource !== resourceOf(deps))
+    throw new OAuthProblem('invalid_target', `resource must be ${resourceOf(deps)}`)
+  const given = query.get('scope')?.split(' ').filter(Boolean)
+  // Clients ask for scopes such as `offline_access` of their own accord: what is not known is left out.
+  const scopes = given === undefined ? READS : SCOPES.filter(scope => given.includes(scope))
+  if (scopes.length === 0) throw new OAuthProblem('invalid_scope', 'none of the scopes is known')
+  return { scopes, challenge }
+}
+
+/** The client's request. Null: it was answered with a page or at the redirect URI. */
+async function askedIn(deps: OAuthDeps, ctx: Context, clientOf: ClientOf): Promise<Asked | null> {
+  const raw = new URLSearchParams(ctx.querystring)
+  const one = (name: string) => (raw.getAll(name).length === 1 ? raw.get(name)! : '')
+  const clientId = one('client_id')
+  const client = clientId === '' || clientId.includes('\0') ? null : await clientOf(deps, clientId)
+  if (!client) return showUnknown(ctx, 'The assistant that has sent you here is not known.')
+  const redirectUri = one('redirect_uri')
+  if (!isRegistered(redirectUri, client.redirectUris))
+    return showUnknown(ctx, 'The assistant has named an address that it has not registered.')
+  const state = raw.get('state') ?? undefined
+  try {
+    return { client, redirectUri, state, ...readAsked(deps, fieldsOf(raw)) }
+  } catch (problem) {
+    if (!(problem instanceof OAuthProblem)) throw problem
+    const { error, message } = problem
+    redirectTo(ctx, withParameters(redirectUri, { error, error_description: message, state, iss: deps.publicUrl }))
+    return null
+  }
+}
+
+/** From there back to the page of consent, also when a form was sent: nothing is allowed by itself. */
+const askToSignIn = (ctx: Context): void => redirectTo(ctx, `/sign-in?next=${encodeURIComponent(ctx.path + ctx.search)}`)
+
+const projectIn = (ctx: Context): number => Number(new URLSearchParams(ctx.querystring).get('project') ?? Number.NaN)
+
+export const getAuthorize = (clientOf: ClientOf) =>
+  async function authorize(deps: OAuthDeps, ctx: Context): Promise<void> {
+    const asked = await askedIn(deps, ctx, clientOf)
+    if (!asked) return
+    const who = await signedIn(deps, ctx)
+    if (!who) return askToSignIn(ctx)
+    const projects = await grantableProjects(deps.pool, who.operator.id)
+    const project = projects.find(({ id }) => id === projectIn(ctx)) ?? projects[0]
+    showConsent(deps, ctx, { asked, who, projects, project })
+  }
+
+export const postAuthorize = (clientOf: ClientOf) =>
+  async function decide(deps: OAuthDeps, ctx: Context): Promise<void> {
+    const form = await readForm(deps, ctx)
+    const asked = await askedIn(deps, ctx, clientOf)
+    if (!asked) return
+    const who = await signedIn(deps, ctx)
+    if (!who) return askToSignIn(ctx)
+    const { client, redirectUri, state, challenge } = asked
+    const answer = (parameters: Record<string, string>) =>
+      redirectTo(ctx, withParameters(redirectUri, { ...parameters, state, iss: deps.publicUrl }))
+    if (form.get('decision') !== 'allow') return answer({ error: 'access_denied', error_description: 'the operator has refused' })
+    const projects = await grantableProjects(deps.pool, who.operator.id)
+    const project = projects.find(({ id }) => String(id) === form.get('project'))
+    const kind = form.get('environment')
+    const again = (failed: string) => showConsent(deps, ctx, { asked, who, projects, project: project ?? projects[0], failed })
+    if (!project) return again('You have no role in this project any more.')
+    if (kind !== 'production' && kind !== 'sandbox') return again('Choose an environment.')
+    const scopes = [...new Set(form.all('scope'))].filter(
+      scope => KNOWN.has(scope) && asked.scopes.includes(scope) && covers(project.role, scope),
+    )
+    if (scopes.length === 0) return again('Tick at least one of the boxes, or deny.')
+    const environment = project.environments[kind]
+    const grant = { operator: who.operator.id, clientId: client.id, clientName: client.name, project: project.id, environment, scopes }
+    answer({ code: await createCode(deps.pool, { ...grant, redirectUri, challenge }) })
+  }

@@ -1,0 +1,79 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Db, Tx } from '../../../store/connect.ts'
+import { opaqueToken } from '../../../store/ids.ts'
+import { audit } from '../../kernel/audit/record.ts'
+import { hashKey } from '../../projects/secrets.ts'
+import { roleIn } from '../roles.ts'
+import { createGrant, endGrant, type GrantInput } from './grant.ts'
+import { issueTokens, type TokenPair } from './tokens.ts'
+
+const CODE_SECONDS = 60
+
+/** What an operator has allowed. `challenge`: SHA-256 of a secret of the client, in base64url. */
+export type Allowed = GrantInput & { redirectUri: string; challenge: string }
+
+/** A code with which the client takes what was allowed, once, within a minute. */
+export async function createCode(db: Db, allowed: Allowed): Promise<string> {
+  const { operator, clientId, clientName, redirectUri, challenge, project, environment, scopes } = allowed
+  const code = opaqueToken('pnc')
+  await db.query(
+    `insert into oauth_codes (hash, operator, client_id, client_name, redirect_uri, challenge, project, environment, scopes, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + make_interval(secs => $10))`,
+    [hashKey(code), operator, clientId, clientName, redirectUri, challenge, project, environment, scopes, CODE_SECONDS],
+  )
+  return code
+}
+
+export type CodeUse = { code: string; clientId: string; redirectUri: string; verifier: string; requestId: string }
+
+export type Exchanged =
+  | { is: 'issued'; pair: TokenPair }
+  /** Unknown, expired, or of another client, redirect URI or challenge. The code is not used up. */
+  | { is: 'invalid' }
+  /** The code was used before: its grant has ended. Commit the transaction. */
+  | { is: 'reused' }
+
+function isAnswered(challenge: string, verifier: string): boolean {
+  const [wanted, given] = [Buffer.from(challenge), Buffer.from(createHash('sha256').update(verifier).digest('base64url'))]
+  return wanted.length === given.length && timingSafeEqual(wanted, given)
+}
+
+/** Makes the grant and its first tokens. The code is locked first, so of two uses at the same time the second one sees the first. */
+export async function exchangeCode(tx: Tx, { code, clientId, redirectUri, verifier, requestId }: CodeUse): Promise<Exchanged> {
+  type Row = {
+    operator: string
+    client_name: string
+    redirect_uri: string
+    challenge: string
+    project: number
+    environment: number
+    scopes: string[]
+    is_expired: boolean
+    grant_id: string | null
+  }
+  const { rows } = await tx.query<Row>(
+    `select operator, client_name, redirect_uri, challenge, project, environment, scopes, expires_at <= clock_timestamp() as is_expired, grant_id
+     from oauth_codes where hash = $1 and client_id = $2 for update`,
+    [hashKey(code), clientId],
+  )
+  const row = rows[0]
+  if (!row) return { is: 'invalid' }
+  if (row.grant_id !== null) {
+    await endGrant(tx, row.grant_id)
+    return { is: 'reused' }
+  }
+  if (row.is_expired || row.redirect_uri !== redirectUri || !isAnswered(row.challenge, verifier)) return { is: 'invalid' }
+  const { operator, client_name: clientName, project, environment, scopes } = row
+  if ((await roleIn(tx, operator, project)) === null) return { is: 'invalid' }
+  const grant = await createGrant(tx, { operator, clientId, clientName, project, environment, scopes })
+  const pair = await issueTokens(tx, grant, scopes)
+  await tx.query('update oauth_codes set grant_id = $2 where hash = $1', [hashKey(code), grant])
+  await tx.query('update oauth_clients set granted_at = clock_timestamp() where id = $1', [clientId])
+  const trail = { project, environment: null, actor: { kind: 'grant' as const, id: grant }, operation: 'oauth token', requestId }
+  await audit(tx, trail, {
+    resource: 'grant',
+    id: grant,
+    after: { id: grant, operator, client_id: clientId, client_name: clientName, scopes },
+  })
+  return pair ? { is: 'issued', pair } : { is: 'invalid' }
+}

@@ -1,0 +1,81 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { SCOPES } from '../../schemas/generated/operations.ts'
+import type { TestApi, TestProjectKeys } from './api.ts'
+import { newOperator, type Visitor, visitor } from './operators.ts'
+
+export const REDIRECT = 'http://127.0.0.1:4567/callback'
+
+export const pkce = (verifier = randomBytes(32).toString('base64url')) => ({
+  verifier,
+  challenge: createHash('sha256').update(verifier).digest('base64url'),
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape
+export type OAuthAnswer = { status: number; headers: Headers; body: any }
+
+export async function register(url: string, body: object = { client_name: 'Assistant', redirect_uris: [REDIRECT] }): Promise<OAuthAnswer> {
+  const answer = await fetch(`${url}/oauth/register`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, headers: answer.headers, body: await answer.json() }
+}
+
+export async function post(url: string, path: string, fields: Record<string, string>): Promise<OAuthAnswer> {
+  const answer = await fetch(`${url}${path}`, { method: 'POST', body: new URLSearchParams(fields) })
+  return { status: answer.status, headers: answer.headers, body: await answer.json() }
+}
+
+export const authorizePath = (clientId: string, challenge: string, more: Record<string, string> = {}) =>
+  `/oauth/authorize?${new URLSearchParams({
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: REDIRECT,
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+    state: 'state of the client',
+    ...more,
+  })}`
+
+/** An operator with a role in the project, signed in in a browser. */
+export async function signedInOperator(api: TestApi, project: TestProjectKeys, role = 'admin') {
+  const operator = await newOperator(api)
+  await api.pool.query('insert into operator_roles (operator, project, role) values ($1, $2, $3)', [operator.id, project.id, role])
+  const browser = visitor(api.url)
+  await browser.signIn(operator.email)
+  return { operator, browser }
+}
+
+/** The boxes of the page that can be ticked, ticked as they are. */
+const ticked = (text: string) => [...text.matchAll(/name="scope" value="([^"]+)" checked/g)].map(([, scope]) => scope!)
+
+/** Opens the consent page and presses a button of it. Returns the parameters of the redirect. */
+export async function consent(browser: Visitor, path: string, { environment = 'production', decision = 'allow' } = {}) {
+  const page = await browser.open(path)
+  const project = /name="project" value="(\d+)"/.exec(page.text)![1]!
+  const answer = await browser.sendAll(path, [
+    ['project', project],
+    ['environment', environment],
+    ['decision', decision],
+    ...ticked(page.text).map(scope => ['scope', scope] as [string, string]),
+  ])
+  return { page, answer, query: new URL(answer.location ?? 'http://none').searchParams }
+}
+
+/** A client with tokens, as it gets them from an operator. */
+export async function connectedClient(api: TestApi, project = api.project, role = 'admin') {
+  const { operator, browser } = await signedInOperator(api, project, role)
+  const clientId = (await register(api.url)).body.client_id as string
+  const { verifier, challenge } = pkce()
+  const { query } = await consent(browser, authorizePath(clientId, challenge, { scope: SCOPES.join(' ') }))
+  const take = {
+    grant_type: 'authorization_code',
+    code: query.get('code')!,
+    client_id: clientId,
+    redirect_uri: REDIRECT,
+    code_verifier: verifier,
+  }
+  const answer = await post(api.url, '/oauth/token', take)
+  return { operator, browser, clientId, take, answer, tokens: answer.body }
+}

@@ -1,0 +1,113 @@
+// An assistant connects as its makers' clients do it: discovery, registration, consent in a browser, tokens, calls, refresh, end.
+import { auth, type OAuthClientProvider } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keepRevealed } from '../../domain/operators/grants/reveals.ts'
+import { transaction } from '../../store/transaction.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { connected } from '../harness/mcp.ts'
+import { consent, post, REDIRECT, signedInOperator } from '../harness/oauth.ts'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+/** Keeps in memory what a client keeps on disk. */
+function memory() {
+  // biome-ignore lint/suspicious/noExplicitAny: values of every shape
+  const kept: Record<string, any> = {}
+  const provider = {
+    redirectUrl: REDIRECT,
+    clientMetadata: {
+      client_name: 'Official client',
+      redirect_uris: [REDIRECT],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    },
+    state: () => 'state of the client',
+    clientInformation: () => kept.client,
+    saveClientInformation: (client: unknown) => Object.assign(kept, { client: client }),
+    tokens: () => kept.tokens,
+    saveTokens: (tokens: unknown) => Object.assign(kept, { tokens: tokens }),
+    redirectToAuthorization: (url: URL) => Object.assign(kept, { url: url }),
+    saveCodeVerifier: (verifier: string) => Object.assign(kept, { verifier: verifier }),
+    codeVerifier: () => kept.verifier,
+    discoveryState: () => kept.discovery,
+    saveDiscoveryState: (state: unknown) => Object.assign(kept, { discovery: state }),
+  } as unknown as OAuthClientProvider
+  return { kept, provider }
+}
+
+test('the official client registers, is allowed, lists and calls tools, refreshes, and is ended', async () => {
+  const { kept, provider } = memory()
+  const serverUrl = `${api.url}/mcp`
+  expect(await auth(provider, { serverUrl, scope: 'entitlements:read entitlements:write' })).toBe('REDIRECT')
+  const { browser } = await signedInOperator(api, api.project)
+  const path = kept.url.pathname + kept.url.search
+  expect(kept.url.searchParams.get('resource')).toBe(serverUrl)
+  const { page, query } = await consent(browser, path)
+  expect(page.text).toContain('Official client')
+  expect(page.text).toMatch(/value="sandbox" checked/)
+  expect(page.headers.get('content-security-policy')).toContain("form-action 'self' http://127.0.0.1:4567;")
+  expect([query.get('state'), query.get('iss')]).toEqual(['state of the client', api.url])
+
+  const done = { serverUrl, authorizationCode: query.get('code')!, iss: query.get('iss')! }
+  expect(await auth(provider, done)).toBe('AUTHORIZED')
+  expect(kept.tokens).toMatchObject({ token_type: 'Bearer', expires_in: 3600, scope: 'entitlements:read entitlements:write' })
+  const client = await connected(api.url, kept.tokens.access_token)
+  const names = (await client.listTools()).tools.map(({ name }) => name)
+  expect(names).toContain('list_entitlements')
+  expect(names).not.toContain('list_events')
+  const created = await client.callTool({ name: 'create_entitlement', arguments: { id: 'premium', description: 'Premium' } })
+  expect(created.structuredContent).toMatchObject({ status: 201 })
+
+  const before = kept.tokens.access_token
+  expect(await auth(provider, { serverUrl })).toBe('AUTHORIZED')
+  expect(kept.tokens.access_token).not.toBe(before)
+  await connected(api.url, kept.tokens.access_token)
+
+  const ended = await post(api.url, '/oauth/revoke', { token: kept.tokens.refresh_token, client_id: kept.client.client_id })
+  expect(ended.status).toBe(200)
+  await expect(connected(api.url, kept.tokens.access_token)).rejects.toThrow()
+})
+
+test('nobody is signed in: the consent page comes after the sign-in', async () => {
+  const { kept, provider } = memory()
+  await auth(provider, { serverUrl: `${api.url}/mcp` })
+  const path = kept.url.pathname + kept.url.search
+  const answer = await fetch(api.url + path, { redirect: 'manual' })
+  expect([answer.status, answer.headers.get('location')]).toEqual([303, `/sign-in?next=${encodeURIComponent(path)}`])
+})
+
+test('deny is told to the client', async () => {
+  const { kept, provider } = memory()
+  await auth(provider, { serverUrl: `${api.url}/mcp` })
+  const { browser } = await signedInOperator(api, api.project)
+  const { query } = await consent(browser, kept.url.pathname + kept.url.search, { decision: 'deny' })
+  expect([query.get('error'), query.get('code'), query.get('iss')]).toEqual(['access_denied', null, api.url])
+})
+
+test('boxes that the role does not cover are greyed out, and are not granted when they are sent', async () => {
+  const { kept, provider } = memory()
+  await auth(provider, { serverUrl: `${api.url}/mcp` })
+  const { browser } = await signedInOperator(api, api.project, 'viewer')
+  const path = kept.url.pathname + kept.url.search
+  const page = await browser.open(path)
+  expect(page.text).toMatch(/value="customers:write" disabled/)
+  const fields = { project: String(api.project.id), environment: 'sandbox', decision: 'allow', scope: 'customers:write' }
+  expect(await browser.send(path, fields)).toMatchObject({ status: 422, location: null })
+})
+
+test('a new secret is shown once, to the operator who has confirmed it', async () => {
+  const { operator, browser } = await signedInOperator(api, api.project)
+  const other = await signedInOperator(api, api.project)
+  const code = await transaction(api.pool, tx => keepRevealed(tx, api.secrets, operator.id, 'sk_new'))
+  const path = `/oauth/secrets/${code}`
+  await other.browser.open(path)
+  expect((await other.browser.send(path, {})).status).toBe(404)
+  await browser.open(path)
+  expect((await browser.send(path, {})).text).toContain('sk_new')
+  expect((await browser.send(path, {})).status).toBe(404)
+})
