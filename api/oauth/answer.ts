@@ -53,9 +53,9 @@ async function bodyOf(ctx: Context, type: RegExp, name: string, error: string): 
 }
 
 /** A field is given once at most; an empty one is none: RFC 6749, section 3.2. */
-export type Fields = { get(name: string): string | undefined; need(name: string): string }
+export type OAuthFields = { get(name: string): string | undefined; need(name: string): string }
 
-export function fieldsOf(fields: URLSearchParams): Fields {
+export function fieldsOf(fields: URLSearchParams): OAuthFields {
   const get = (name: string) => {
     const [value, ...others] = fields.getAll(name)
     if (others.length > 0) throw new OAuthProblem('invalid_request', `${name} is given twice`)
@@ -71,7 +71,7 @@ export function fieldsOf(fields: URLSearchParams): Fields {
   return { get, need }
 }
 
-export const readFields = async (ctx: Context): Promise<Fields> =>
+export const readFields = async (ctx: Context): Promise<OAuthFields> =>
   fieldsOf(
     new URLSearchParams(
       await bodyOf(ctx, /^application\/x-www-form-urlencoded\s*(;|$)/i, 'application/x-www-form-urlencoded', 'invalid_request'),

@@ -1,5 +1,4 @@
 import { grantableProjects } from '../../domain/operators/grants/choices.ts'
-import type { OAuthClient } from '../../domain/operators/grants/clients.ts'
 import { createCode } from '../../domain/operators/grants/codes.ts'
 import { covers } from '../../domain/operators/roles.ts'
 import { SCOPES } from '../../schemas/generated/operations.ts'
@@ -8,15 +7,13 @@ import { readForm } from '../sign-in/form.ts'
 import { html } from '../sign-in/html.ts'
 import { showPage } from '../sign-in/page.ts'
 import { redirectTo, signedIn } from '../sign-in/session.ts'
-import { type Fields, fieldsOf, OAuthProblem } from './answer.ts'
+import { fieldsOf, type OAuthFields, OAuthProblem } from './answer.ts'
+import type { Asked } from './asked.ts'
 import type { ClientOf } from './client.ts'
 import { showConsent } from './consent.ts'
 import type { OAuthDeps } from './deps.ts'
 import { resourceOf } from './metadata.ts'
 import { isRegistered, withParameters } from './redirect-uri.ts'
-
-/** What a client asks for; its address was checked. */
-export type Asked = { client: OAuthClient; redirectUri: string; state: string | undefined; scopes: string[]; challenge: string }
 
 const KNOWN: ReadonlySet<string> = new Set(SCOPES)
 const READS = SCOPES.filter(scope => scope.endsWith(':read'))
@@ -27,7 +24,7 @@ function showUnknown(ctx: Context, text: string): null {
 }
 
 /** Throws `OAuthProblem` for what the client is told at its redirect URI. */
-function readAsked(deps: OAuthDeps, query: Fields): Pick<Asked, 'scopes' | 'challenge'> {
+function readAsked(deps: OAuthDeps, query: OAuthFields): Pick<Asked, 'scopes' | 'challenge'> {
   const type = query.need('response_type')
   if (type !== 'code') throw new OAuthProblem('unsupported_response_type', 'response_type must be code')
   if (query.get('code_challenge_method') !== 'S256') throw new OAuthProblem('invalid_request', 'code_challenge_method must be S256')

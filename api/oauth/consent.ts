@@ -5,10 +5,10 @@ import type { Context } from '../context.ts'
 import { formToken } from '../sign-in/form.ts'
 import { Html, html } from '../sign-in/html.ts'
 import { alert, showPage } from '../sign-in/page.ts'
-import type { Asked } from './authorize.ts'
+import type { Asked } from './asked.ts'
 import { isDocumentAddress } from './client.ts'
 import type { OAuthDeps } from './deps.ts'
-import { formOriginOf, hostOf } from './redirect-uri.ts'
+import { formOriginOf, receiverOf } from './redirect-uri.ts'
 
 export type Consent = {
   asked: Asked
@@ -53,7 +53,7 @@ export function showConsent(deps: OAuthDeps, ctx: Context, { asked, who, project
   const from = isDocumentAddress(client.id) ? new URL(client.id).host : null
   const action = `${ctx.path}${ctx.search}`
   const deny = html`<button class="plain" name="decision" value="deny">Deny</button>`
-  const about = html`<p><strong>${client.name}</strong>${from !== null && html` of ${from}`} asks to work with Perennial for you. What you allow is sent to <strong>${hostOf(redirectUri)}</strong>. ${from === null && 'The name is what the program says of itself.'}</p>`
+  const about = html`<p><strong>${client.name}</strong>${from !== null && html` of ${from}`} asks to work with Perennial for you. What you allow is sent to <strong>${receiverOf(redirectUri)}</strong>. ${from === null && 'The name is what the program says of itself.'}</p>`
   const form = project
     ? html`<section><h2>Project</h2>${projectChoice(ctx, projects, project)}</section>
 <form method="post" action="${action}">${formToken(deps, ctx)}<input type="hidden" name="project" value="${project.id}">

@@ -37,7 +37,7 @@ export function formOriginOf(redirectUri: string): string {
   return url.protocol === 'https:' || url.protocol === 'http:' ? url.origin : url.protocol
 }
 
-export const hostOf = (redirectUri: string): string => {
+export const receiverOf = (redirectUri: string): string => {
   const url = new URL(redirectUri)
   return url.protocol === 'https:' || url.protocol === 'http:' ? url.host : `a program on this device (${url.protocol}//)`
 }

@@ -1,33 +1,45 @@
+import { audit } from '../../domain/kernel/audit/record.ts'
 import { findClient } from '../../domain/operators/grants/clients.ts'
-import { exchangeCode } from '../../domain/operators/grants/codes.ts'
+import { type Exchanged, exchangeCode } from '../../domain/operators/grants/codes.ts'
 import { ACCESS_SECONDS, revokeToken, rotateTokens, type TokenPair } from '../../domain/operators/grants/tokens.ts'
+import type { Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Context } from '../context.ts'
-import { answerJson, type Fields, OAuthProblem, readFields } from './answer.ts'
+import { answerJson, type OAuthFields, OAuthProblem, readFields } from './answer.ts'
 import { isDocumentAddress } from './client.ts'
 import type { OAuthDeps } from './deps.ts'
 import { resourceOf } from './metadata.ts'
 
 /** A client that is named by a document is known by the code or token that it holds: the document is not fetched again. */
-async function knownClient(deps: OAuthDeps, fields: Fields): Promise<string> {
+async function knownClient(deps: OAuthDeps, fields: OAuthFields): Promise<string> {
   const id = fields.need('client_id')
   if (!isDocumentAddress(id) && !(await findClient(deps.pool, id)))
     throw new OAuthProblem('invalid_client', 'the client is not known', { status: 401 })
   return id
 }
 
-async function takeCode(deps: OAuthDeps, ctx: Context, fields: Fields, clientId: string): Promise<TokenPair> {
+async function auditGrant(tx: Tx, ctx: Context, { grant: id, given }: Exchanged & { is: 'issued' }): Promise<void> {
+  const { operator, clientId: client_id, clientName: client_name, project, environment, scopes } = given
+  const trail = { project, environment, actor: { kind: 'grant' as const, id }, operation: 'oauth token', requestId: ctx.state.requestId }
+  await audit(tx, trail, { resource: 'grant', id, after: { id, operator, client_id, client_name, scopes } })
+}
+
+async function takeCode(deps: OAuthDeps, ctx: Context, fields: OAuthFields, clientId: string): Promise<TokenPair> {
   const verifier = fields.need('code_verifier')
   if (!/^[\w.~-]{43,128}$/.test(verifier)) throw new OAuthProblem('invalid_request', 'code_verifier must have 43 to 128 characters')
-  const use = { code: fields.need('code'), clientId, redirectUri: fields.need('redirect_uri'), verifier, requestId: ctx.state.requestId }
-  const outcome = await transaction(deps.pool, tx => exchangeCode(tx, use))
+  const use = { code: fields.need('code'), clientId, redirectUri: fields.need('redirect_uri'), verifier }
+  const outcome = await transaction(deps.pool, async tx => {
+    const exchanged = await exchangeCode(tx, use)
+    if (exchanged.is === 'issued') await auditGrant(tx, ctx, exchanged)
+    return exchanged
+  })
   if (outcome.is === 'issued') return outcome.pair
   const why =
     outcome.is === 'reused' ? 'the code was used before: its tokens are revoked' : 'the code is unknown, expired or of another request'
   throw new OAuthProblem('invalid_grant', why)
 }
 
-async function refresh(deps: OAuthDeps, fields: Fields, clientId: string): Promise<TokenPair> {
+async function refresh(deps: OAuthDeps, fields: OAuthFields, clientId: string): Promise<TokenPair> {
   const [token, wanted] = [fields.need('refresh_token'), fields.get('scope')?.split(' ').filter(Boolean)]
   const outcome = await transaction(deps.pool, tx => rotateTokens(tx, token, clientId, wanted))
   switch (outcome.is) {

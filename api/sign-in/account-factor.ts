@@ -9,7 +9,7 @@ import {
 import { endSessions, lockOperator, type SignedIn } from '../../domain/operators/session.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Context } from '../context.ts'
-import { ACCOUNT, forOperator, withForm } from './account.ts'
+import { ACCOUNT, withForm, withOperator } from './account.ts'
 import { formToken } from './form.ts'
 import { html } from './html.ts'
 import { alert, field, showPage } from './page.ts'
@@ -29,7 +29,7 @@ ${field({ name: 'code', label: 'The code that the app shows', autocomplete: 'one
   showPage(ctx, { title: 'Second factor', body, signedInAs: who.operator.email }, failed === undefined ? 200 : 422)
 }
 
-export const getFactor = forOperator(showSetUp)
+export const getFactor = withOperator(showSetUp)
 
 const showCodes = (ctx: Context, who: SignedIn, codes: readonly string[]) =>
   showPage(ctx, { title: 'Recovery codes', body: recoveryCodes(codes, ACCOUNT), signedInAs: who.operator.email })

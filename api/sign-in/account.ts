@@ -21,7 +21,7 @@ const DONE: Record<string, string> = {
 type Shown = { faults?: Record<string, string>; failed?: string; status?: number }
 
 /** What the account page does for the person who is signed in. */
-export const forOperator =
+export const withOperator =
   (show: (deps: SessionDeps, ctx: Context, who: SignedIn) => Promise<void>) =>
   async (deps: SessionDeps, ctx: Context): Promise<void> => {
     const who = await signedIn(deps, ctx)
@@ -33,7 +33,7 @@ export const forOperator =
 export const withForm = (take: (deps: SessionDeps, ctx: Context, who: SignedIn, form: SentForm) => Promise<void>) =>
   async function taken(deps: SessionDeps, ctx: Context): Promise<void> {
     const form = await readForm(deps, ctx)
-    await forOperator((_deps, _ctx, who) => take(deps, ctx, who, form))(deps, ctx)
+    await withOperator((_deps, _ctx, who) => take(deps, ctx, who, form))(deps, ctx)
   }
 
 const when = (time: string): Html => {
@@ -99,7 +99,7 @@ ${sessions.length > 1 && html`<form method="post" action="${ACCOUNT}/sessions">$
   showPage(ctx, { title: 'Your account', body, isWide: true, signedInAs: operator.email }, status)
 }
 
-export const getAccount = forOperator(showAccount)
+export const getAccount = withOperator(showAccount)
 
 export const postPassword = withForm(async (deps, ctx, who, form) => {
   const refuse = (faults: Record<string, string>, status = 422) => showAccount(deps, ctx, who, { faults, status })

@@ -1,7 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Db, Tx } from '../../../store/connect.ts'
 import { opaqueToken } from '../../../store/ids.ts'
-import { audit } from '../../kernel/audit/record.ts'
 import { hashKey } from '../../projects/secrets.ts'
 import { roleIn } from '../roles.ts'
 import { createGrant, endGrant, type GrantInput } from './grant.ts'
@@ -24,10 +23,10 @@ export async function createCode(db: Db, allowed: Allowed): Promise<string> {
   return code
 }
 
-export type CodeUse = { code: string; clientId: string; redirectUri: string; verifier: string; requestId: string }
+export type CodeUse = { code: string; clientId: string; redirectUri: string; verifier: string }
 
 export type Exchanged =
-  | { is: 'issued'; pair: TokenPair }
+  | { is: 'issued'; pair: TokenPair; grant: string; given: GrantInput }
   /** Unknown, expired, or of another client, redirect URI or challenge. The code is not used up. */
   | { is: 'invalid' }
   /** The code was used before: its grant has ended. Commit the transaction. */
@@ -39,7 +38,7 @@ function isAnswered(challenge: string, verifier: string): boolean {
 }
 
 /** Makes the grant and its first tokens. The code is locked first, so of two uses at the same time the second one sees the first. */
-export async function exchangeCode(tx: Tx, { code, clientId, redirectUri, verifier, requestId }: CodeUse): Promise<Exchanged> {
+export async function exchangeCode(tx: Tx, { code, clientId, redirectUri, verifier }: CodeUse): Promise<Exchanged> {
   type Row = {
     operator: string
     client_name: string
@@ -65,15 +64,10 @@ export async function exchangeCode(tx: Tx, { code, clientId, redirectUri, verifi
   if (row.is_expired || row.redirect_uri !== redirectUri || !isAnswered(row.challenge, verifier)) return { is: 'invalid' }
   const { operator, client_name: clientName, project, environment, scopes } = row
   if ((await roleIn(tx, operator, project)) === null) return { is: 'invalid' }
-  const grant = await createGrant(tx, { operator, clientId, clientName, project, environment, scopes })
+  const given = { operator, clientId, clientName, project, environment, scopes }
+  const grant = await createGrant(tx, given)
   const pair = await issueTokens(tx, grant, scopes)
   await tx.query('update oauth_codes set grant_id = $2 where hash = $1', [hashKey(code), grant])
   await tx.query('update oauth_clients set granted_at = clock_timestamp() where id = $1', [clientId])
-  const trail = { project, environment: null, actor: { kind: 'grant' as const, id: grant }, operation: 'oauth token', requestId }
-  await audit(tx, trail, {
-    resource: 'grant',
-    id: grant,
-    after: { id: grant, operator, client_id: clientId, client_name: clientName, scopes },
-  })
-  return pair ? { is: 'issued', pair } : { is: 'invalid' }
+  return pair ? { is: 'issued', pair, grant, given } : { is: 'invalid' }
 }
