@@ -1,13 +1,17 @@
 import { changePassword } from '../../domain/operators/change-password.ts'
+import { listPasskeys } from '../../domain/operators/passkeys/passkey.ts'
+import { siteOf } from '../../domain/operators/passkeys/site.ts'
 import { secondFactorOf } from '../../domain/operators/second-factor.ts'
 import { endSession, endSessions, type ListedSession, listSessions, type SignedIn } from '../../domain/operators/session.ts'
 import type { Context } from '../context.ts'
+import { deviceOf } from './device.ts'
+import { failedBy, WRONG_CODE } from './failed.ts'
 import { formToken, readForm, type SentForm } from './form.ts'
-import { type Html, html } from './html.ts'
+import { html } from './html.ts'
 import { faultsOf } from './join.ts'
-import { alert, field, notice, showPage } from './page.ts'
+import { alert, field, notice, showPage, when } from './page.ts'
+import { passkeySection } from './passkey-list.ts'
 import { askToSignIn, callerOf, redirectTo, type SessionDeps, setCookie, signedIn } from './session.ts'
-import { failedBy, WRONG_CODE } from './sign-in.ts'
 
 export const ACCOUNT = '/console/account'
 
@@ -16,6 +20,10 @@ const DONE: Record<string, string> = {
   session: 'The session has ended.',
   sessions: 'All other sessions have ended.',
   removed: 'The second factor is off.',
+  passkey: 'The passkey is added. You can sign in with it from now on.',
+  'passkey-removed':
+    'The passkey is removed, and the sessions that it has opened have ended. Your device may still offer it: delete it there, too.',
+  'passkey-needed': 'A second factor is demanded of your account: add another passkey, or set up an app, before you remove this one.',
 }
 
 type Shown = { faults?: Record<string, string>; failed?: string; status?: number }
@@ -36,34 +44,6 @@ export const withForm = (take: (deps: SessionDeps, ctx: Context, who: SignedIn, 
     await withOperator((_deps, _ctx, who) => take(deps, ctx, who, form))(deps, ctx)
   }
 
-const when = (time: string): Html => {
-  const at = new Date(time).toISOString()
-  return html`<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`
-}
-
-const BROWSERS: readonly (readonly [RegExp, string])[] = [
-  [/Edg\//, 'Edge'],
-  [/Firefox\//, 'Firefox'],
-  [/Chrom(e|ium)\//, 'Chrome'],
-  [/Safari\//, 'Safari'],
-]
-const SYSTEMS: readonly (readonly [RegExp, string])[] = [
-  [/iPhone|iPad/, 'iOS'],
-  [/Android/, 'Android'],
-  [/Windows/, 'Windows'],
-  [/Mac OS/, 'macOS'],
-  [/Linux/, 'Linux'],
-]
-
-/** A browser and its system in two words; what is not known is shown as it was sent. */
-function deviceOf(userAgent: string | null): string {
-  if (userAgent === null) return 'Unknown browser'
-  const named = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1]
-  const [browser, system] = [named(BROWSERS), named(SYSTEMS)]
-  if (browser === undefined) return userAgent
-  return system === undefined ? browser : `${browser} on ${system}`
-}
-
 const sessionLine = (deps: SessionDeps, ctx: Context, { id, created_at, last_used_at, address, user_agent }: ListedSession, own: string) =>
   html`<li><div><p>${deviceOf(user_agent)}${id === own && html` <span class="here">this browser</span>`}</p>
 <p class="small">${address ?? 'unknown address'}, signed in ${when(created_at)}, last used ${when(last_used_at)}</p></div>
@@ -71,7 +51,8 @@ ${id !== own && html`<form method="post" action="${ACCOUNT}/sessions">${formToke
 
 async function showAccount(deps: SessionDeps, ctx: Context, who: SignedIn, { faults = {}, failed, status }: Shown = {}): Promise<void> {
   const { operator, session } = who
-  const [factor, sessions] = [await secondFactorOf(deps.pool, operator.id), await listSessions(deps.pool, operator.id)]
+  const factor = await secondFactorOf(deps.pool, operator.id)
+  const [passkeys, sessions] = [await listPasskeys(deps.pool, operator.id), await listSessions(deps.pool, operator.id)]
   const left = factor.codesLeft === 1 ? '1 recovery code is' : `${factor.codesLeft} recovery codes are`
   const token = formToken(deps, ctx)
   const body = html`${notice(DONE[String(ctx.query.done ?? '')])}
@@ -82,9 +63,10 @@ ${
     ? html`<p>On: a code of your app is asked for at sign-in. ${left} left.</p>
 <div class="actions"><form method="post" action="${ACCOUNT}/recovery-codes">${token}<button class="plain">New recovery codes</button></form>
 ${!factor.isNeeded && html`<form method="post" action="${ACCOUNT}/second-factor">${token}<button class="plain" name="step" value="remove">Turn off</button></form>`}</div>`
-    : html`<p>Off: whoever knows your password is you.</p>
+    : html`<p>${factor.isNeeded ? 'Off: you sign in with a passkey.' : 'Off: whoever knows your password is you.'}</p>
 <form method="post" action="${ACCOUNT}/second-factor">${token}<button name="step" value="begin">Set up</button></form>`
 }</section>
+${siteOf(deps.publicUrl) !== null && passkeySection(passkeys, { path: `${ACCOUNT}/passkeys`, token })}
 <section><h2>Password</h2>${alert(failed)}
 <form method="post" action="${ACCOUNT}/password" class="short">${token}
 ${field({ name: 'current', label: 'Your password now', type: 'password', autocomplete: 'current-password', fault: faults.current })}

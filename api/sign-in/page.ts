@@ -67,6 +67,12 @@ ${scripts.map(name => html`<script type="module" src="${ASSETS}/${name}.js"></sc
 `.text
 }
 
+/** Of an instant, to the minute. */
+export const when = (time: string): Html => {
+  const at = new Date(time).toISOString()
+  return html`<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`
+}
+
 /** A sentence that is read out at once: what was wrong. */
 export const alert = (text: string | null | undefined): Html | null =>
   text === null || text === undefined ? null : html`<p class="alert" role="alert">${text}</p>`

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { readSession, type SignedIn } from '../../domain/operators/session.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
@@ -5,7 +6,7 @@ import type { Context } from '../context.ts'
 import { addressIn, networkPrefix, plainAddress } from '../network-prefix.ts'
 
 /** What pages for operators need. `publicUrl` is read at each request: with PORT=0 it is known after the start. */
-export type SessionDeps = { pool: Pool; checks: Pool; secrets: Secrets; publicUrl: string }
+export type SessionDeps = { pool: Pool; checks: Pool; secrets: Secrets; publicUrl: string; log: Pick<Logger, 'warn'> }
 
 const isSecure = ({ publicUrl }: SessionDeps): boolean => publicUrl.startsWith('https:')
 

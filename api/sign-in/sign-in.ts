@@ -1,10 +1,13 @@
+import { signInWithPasskey } from '../../domain/operators/passkeys/sign-in.ts'
 import { secondFactorInSetUp } from '../../domain/operators/second-factor.ts'
 import { endSessionOf, readPending } from '../../domain/operators/session.ts'
-import { confirmCode, confirmSetUp, type SignInOutcome, signIn } from '../../domain/operators/sign-in.ts'
+import { confirmCode, confirmSetUp, signIn } from '../../domain/operators/sign-in.ts'
 import type { Context } from '../context.ts'
+import { type Failed, failedBy, WRONG_CODE } from './failed.ts'
 import { formToken, readForm } from './form.ts'
 import { html } from './html.ts'
 import { alert, field, notice, showPage } from './page.ts'
+import { answerIn, failedPasskey, PASSKEY_SCRIPT, passkeyButton } from './passkey-form.ts'
 import { recoveryCodes, secretPicture } from './second-factor.ts'
 import { callerOf, cookieOf, localPath, redirectTo, type SessionDeps, setCookie, signedIn } from './session.ts'
 
@@ -13,33 +16,25 @@ const withNext = (path: string, to: string) => `${path}?next=${encodeURIComponen
 
 /** The same for each reason: the page does not tell whether an account exists. */
 const WRONG = 'E-mail address or password is wrong.'
-export const WRONG_CODE = 'This code is wrong, or it was used already.'
-const lockedFor = (seconds: number) => {
-  const minutes = Math.ceil(seconds / 60)
-  return `Too many attempts. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`
-}
+const NEEDS_PASSKEY = 'The password alone is not enough for your account. Sign in with your passkey.'
 
-export type Failed = { status: number; text: string; retryAfter?: number }
-
-export const failedBy = (outcome: { is: 'wrong' } | { is: 'locked'; seconds: number }, wrong: string): Failed =>
-  outcome.is === 'locked' ? { status: 429, text: lockedFor(outcome.seconds), retryAfter: outcome.seconds } : { status: 401, text: wrong }
-
-function showSignIn(
+async function showSignIn(
   deps: SessionDeps,
   ctx: Context,
   to: string,
   { email = '', failed, done }: { email?: string; failed?: Failed; done?: string } = {},
-): void {
+): Promise<void> {
   if (failed?.retryAfter !== undefined) ctx.set('Retry-After', String(failed.retryAfter))
   const body = html`${notice(done)}${alert(failed?.text)}
 <form method="post" action="/sign-in">
 ${formToken(deps, ctx)}${next(to)}
-${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username', isFirst: email === '' })}
+${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username webauthn', isFirst: email === '' })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isFirst: email !== '' })}
 <button type="submit">Sign in</button>
 </form>
+${await passkeyButton(deps, ctx, { action: '/sign-in/passkey', page: withNext('/sign-in', to), to, text: 'Sign in with a passkey' })}
 <p class="below">No account, or the password is lost? Whoever runs this service sends you a link.</p>`
-  showPage(ctx, { title: 'Sign in', body }, failed?.status)
+  showPage(ctx, { title: 'Sign in', body, scripts: [PASSKEY_SCRIPT] }, failed?.status)
 }
 
 export async function getSignIn(deps: SessionDeps, ctx: Context): Promise<void> {
@@ -51,7 +46,7 @@ export async function getSignIn(deps: SessionDeps, ctx: Context): Promise<void> 
       : ctx.query.done === 'password'
         ? 'Your password is set. Sign in with it.'
         : undefined
-  showSignIn(deps, ctx, to, { ...(done !== undefined && { done }) })
+  return showSignIn(deps, ctx, to, { ...(done !== undefined && { done }) })
 }
 
 export async function postSignIn(deps: SessionDeps, ctx: Context): Promise<void> {
@@ -59,13 +54,24 @@ export async function postSignIn(deps: SessionDeps, ctx: Context): Promise<void>
   const to = localPath(form.get('next'))
   const email = form.get('email')
   const outcome = await signIn(deps, { email, password: form.get('password') }, callerOf(ctx))
+  if (outcome.is === 'needs_passkey') return showSignIn(deps, ctx, to, { email, failed: { status: 401, text: NEEDS_PASSKEY } })
   if (outcome.is !== 'signed_in') return showSignIn(deps, ctx, to, { email, failed: failedBy(outcome, WRONG) })
-  await begin(deps, ctx, outcome)
+  await begin(deps, ctx, outcome.token)
   redirectTo(ctx, outcome.awaits === null ? to : withNext(outcome.awaits === 'code' ? '/sign-in/code' : '/sign-in/second-factor', to))
 }
 
+export async function postPasskey(deps: SessionDeps, ctx: Context): Promise<void> {
+  const form = await readForm(deps, ctx)
+  const to = localPath(form.get('next'))
+  const answer = answerIn(deps, form)
+  const outcome = answer ? await signInWithPasskey(deps, answer, callerOf(ctx)) : ({ is: 'wrong' } as const)
+  if (outcome.is !== 'signed_in') return showSignIn(deps, ctx, to, { failed: failedPasskey(deps, outcome) })
+  await begin(deps, ctx, outcome.token)
+  redirectTo(ctx, to)
+}
+
 /** The session of before ends: a token that somebody has planted in the browser opens nothing. */
-async function begin(deps: SessionDeps, ctx: Context, { token }: SignInOutcome & { is: 'signed_in' }): Promise<void> {
+async function begin(deps: SessionDeps, ctx: Context, token: string): Promise<void> {
   await endBefore(deps, ctx)
   setCookie(deps, ctx, token)
 }

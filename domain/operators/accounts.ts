@@ -4,6 +4,7 @@ import { transaction } from '../../store/transaction.ts'
 import { alreadyExists, conflict, invalidField } from '../kernel/refusal.ts'
 import { accountName, isAccountName } from './account-name.ts'
 import { endFirstLink, hasOperators, lockFirstOperator, readLink, takeLink } from './links.ts'
+import { clearPasskeys } from './passkeys/passkey.ts'
 import { assertChoosable, hashPassword } from './password.ts'
 import type { ProjectRole } from './roles.ts'
 import { clearSecondFactor } from './second-factor.ts'
@@ -77,13 +78,14 @@ export type ListedOperator = {
   roles: Record<string, ProjectRole>
   has_password: boolean
   has_second_factor: boolean
+  passkeys: number
   needs_second_factor: boolean
   created_at: string
   last_used_at: string | null
 }
 
 const LISTED = `o.id, o.email, o.name, o.is_owner, o.password_hash is not null as has_password, o.totp_secret is not null as has_second_factor,
-  o.needs_second_factor, o.created_at,
+  (select count(*) from operator_passkeys where operator = o.id and ended_at is null)::int as passkeys, o.needs_second_factor, o.created_at,
   coalesce((select jsonb_object_agg(project, role) from operator_roles where operator = o.id), '{}') as roles,
   (select max(last_used_at) from operator_sessions where operator = o.id and awaits is null) as last_used_at`
 
@@ -140,16 +142,18 @@ export async function closeOperator(tx: Tx, operator: string): Promise<void> {
   await assertAnotherOwner(tx, operator)
   await tx.query('update operators set closed_at = clock_timestamp(), password_hash = null where id = $1', [operator])
   await clearSecondFactor(tx, operator)
+  await clearPasskeys(tx, operator)
   await tx.query('delete from operator_roles where operator = $1', [operator])
   await tx.query('delete from operator_links where operator = $1', [operator])
   await endSessions(tx, operator)
 }
 
-/** Password, second factor and sessions are gone: what remains is a link with which a new password is chosen. */
+/** Password, second factor, passkeys and sessions are gone: what remains is a link with which a new password is chosen. */
 export async function resetOperator(tx: Tx, operator: string): Promise<void> {
   await lockOperator(tx, operator)
   await tx.query('update operators set password_hash = null where id = $1', [operator])
   await clearSecondFactor(tx, operator)
+  await clearPasskeys(tx, operator)
   await endSessions(tx, operator)
 }
 
@@ -159,7 +163,8 @@ export async function demandSecondFactor(tx: Tx, operator: string | null, isNeed
   else await tx.query('update operators set needs_second_factor = $2 where id = $1', [operator, isNeeded])
   if (!isNeeded) return
   await tx.query(
-    `delete from operator_sessions where operator in (select id from operators where totp_secret is null and ($1::text is null or id = $1))`,
+    `delete from operator_sessions
+     where passkey is null and operator in (select id from operators where totp_secret is null and ($1::text is null or id = $1))`,
     [operator],
   )
 }

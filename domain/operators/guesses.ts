@@ -9,12 +9,12 @@ const MOST = 5
 /** Within so long, and for so long. */
 const MINUTES = 15
 
-/** A guess at a password or a code, which counts as wrong until it is forgiven. */
-type Guess = { id: string; account: string; address: string }
+/** A guess at a password or a code, which counts as wrong until it is forgiven. `account` is null where none was named. */
+type Guess = { id: string; account: string | null; address: string }
 export type Begun = { is: 'begun'; guess: Guess } | { is: 'locked'; seconds: number }
 
-/** What is guessed. `address`: a network address, or the part of it that one host cannot change. */
-export type Guessed = { email: string; address: string }
+/** What is guessed. `email`: null where no account is named. `address`: a network address, or the part of it that one host cannot change. */
+export type Guessed = { email: string | null; address: string }
 
 /**
  * Counts a guess before it is checked. After five wrong ones within 15 minutes the account and the address are locked for 15 minutes, in all
@@ -22,12 +22,17 @@ export type Guessed = { email: string; address: string }
  */
 export async function beginGuess(pool: Pool, secrets: Secrets, { email, address }: Guessed): Promise<Begun> {
   // People type passwords in the wrong field: what was guessed is not stored in clear.
-  const subjects = { account: secrets.pseudonym(`account ${accountName(email)}`), address: secrets.pseudonym(`address ${address}`) }
-  const both = Object.values(subjects).sort()
+  const subjects = {
+    account: email === null ? null : secrets.pseudonym(`account ${accountName(email)}`),
+    address: secrets.pseudonym(`address ${address}`),
+  }
+  const counted = Object.values(subjects)
+    .filter(subject => subject !== null)
+    .sort()
   const id = orderedId('gss')
   return transaction(pool, async tx => {
     // Statements of their own: the count below must see what the locks have waited for.
-    for (const subject of both) await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK.guesses, subject])
+    for (const subject of counted) await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK.guesses, subject])
     const { rows } = await tx.query<{ seconds: number }>(
       `select extract(epoch from max(latest) - clock_timestamp() + make_interval(mins => $3))::float8 as seconds
        from unnest($1::text[]) s, lateral (
@@ -36,10 +41,10 @@ export async function beginGuess(pool: Pool, secrets: Secrets, { email, address 
        ) n
        where guesses = $2 and latest - earliest <= make_interval(mins => $3) and latest > clock_timestamp() - make_interval(mins => $3)
        having count(*) > 0`,
-      [both, MOST, MINUTES],
+      [counted, MOST, MINUTES],
     )
     if (rows[0]) return { is: 'locked', seconds: Math.max(1, Math.ceil(rows[0].seconds)) }
-    await tx.query('insert into operator_guesses (subject, id) select s, $2 from unnest($1::text[]) s', [both, id])
+    await tx.query('insert into operator_guesses (subject, id) select s, $2 from unnest($1::text[]) s', [counted, id])
     await tx.query(
       `delete from operator_guesses where (subject, id) in (
          select subject, id from operator_guesses where at < clock_timestamp() - interval '1 hour' limit 100 for update skip locked)`,

@@ -5,7 +5,7 @@ import { hashKey } from '../projects/secrets.ts'
 
 export type Operator = { id: string; email: string; name: string; isOwner: boolean }
 
-/** `isRecent`: the operator has given a password or a code within the last ten minutes. */
+/** `isRecent`: the operator has given a password, a code or a passkey within the last ten minutes. */
 export type SignedIn = { operator: Operator; session: string; authenticatedAt: string; isRecent: boolean }
 
 /** What is missing after the right password. */
@@ -16,8 +16,12 @@ export type PendingSession = { operator: Operator; session: string; awaits: Miss
 export type Device = { address: string | null; userAgent: string | null }
 
 const IN_FORCE = `s.expires_at > clock_timestamp() and s.last_used_at > clock_timestamp() - interval '8 hours' and o.closed_at is null`
-/** Where a second factor is demanded a session without one opens nothing, also one that began at the same moment as the demand. */
-const IS_ENOUGH = `(s.awaits is not null or o.totp_secret is not null or not (o.needs_second_factor or p.needs_second_factor))`
+/**
+ * Where a second factor is demanded a session without one opens nothing, also one that began at the same moment as the demand. A passkey is both
+ * factors.
+ */
+const IS_ENOUGH = `(s.awaits is not null or s.passkey is not null or o.totp_secret is not null
+  or not (o.needs_second_factor or p.needs_second_factor))`
 /** At most one write a minute for each session, however many requests and processes there are. */
 const IS_USE_DUE = `s.last_used_at <= clock_timestamp() - interval '1 minute'`
 const MOST_OF_USER_AGENT = 200
@@ -70,14 +74,19 @@ export async function readPending(db: Db, token: string): Promise<PendingSession
 
 /**
  * Makes a session and returns its token, which nothing shows again. A session lasts 7 days at most, and one that awaits something 10 minutes.
- * The caller has the row of the operator locked.
+ * The caller has the row of the operator locked. `passkey`: the one that has opened it.
  */
-export async function createSession(tx: Tx, operator: string, device: Device, awaits: MissingStep | null = null): Promise<string> {
+export async function createSession(
+  tx: Tx,
+  operator: string,
+  device: Device,
+  { awaits = null, passkey = null }: { awaits?: MissingStep | null; passkey?: string | null } = {},
+): Promise<string> {
   const token = bearerToken()
   await tx.query(
-    `insert into operator_sessions (id, operator, hash, awaits, expires_at, address, user_agent)
-     values ($1, $2, $3, $4, clock_timestamp() + case when $4::text is null then interval '7 days' else interval '10 minutes' end, $5, $6)`,
-    [orderedId('ses'), operator, hashKey(token), awaits, device.address, device.userAgent?.slice(0, MOST_OF_USER_AGENT) ?? null],
+    `insert into operator_sessions (id, operator, hash, awaits, expires_at, address, user_agent, passkey)
+     values ($1, $2, $3, $4, clock_timestamp() + case when $4::text is null then interval '7 days' else interval '10 minutes' end, $5, $6, $7)`,
+    [orderedId('ses'), operator, hashKey(token), awaits, device.address, device.userAgent?.slice(0, MOST_OF_USER_AGENT) ?? null, passkey],
   )
   await tx.query(
     `delete from operator_sessions where id in (select id from operator_sessions where expires_at < clock_timestamp() limit 100 for update skip locked)`,
@@ -110,14 +119,18 @@ export async function endSessions(db: Db, operator: string, but: string | null =
 /** Ends a session and makes another one in its place: its token is a new one. Throws `not_found` if it has ended meanwhile. */
 export async function renewSession(tx: Tx, operator: string, session: string, device: Device): Promise<string> {
   await lockOperator(tx, operator)
-  if (!(await endSession(tx, operator, session))) throw notFound('session')
-  return createSession(tx, operator, device)
+  const { rows } = await tx.query<{ passkey: string | null }>(
+    'delete from operator_sessions where operator = $1 and id = $2 returning passkey',
+    [operator, session],
+  )
+  if (!rows[0]) throw notFound('session')
+  return createSession(tx, operator, device, rows[0])
 }
 
 /** Until the transaction ends, nothing else about the account changes. */
 export const lockOperator = (tx: Tx, operator: string) => tx.query('select 1 from operators where id = $1 for no key update', [operator])
 
-/** The operator has given a password or a code again. */
+/** The operator has given a password, a code or a passkey again. */
 export async function noteAuthenticated(db: Db, session: string): Promise<void> {
   await db.query('update operator_sessions set authenticated_at = clock_timestamp() where id = $1', [session])
 }
