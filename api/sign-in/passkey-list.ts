@@ -5,7 +5,7 @@ import { when } from './page.ts'
 const passkeyLine = ({ id, name, created_at, last_used_at, is_ended }: ListedPasskey, token: Html, path: string): Html =>
   html`<li><div><p>${name}${is_ended && html` <span class="ended">ended</span>`}</p>
 <p class="small">created ${when(created_at)}, ${last_used_at === null ? 'not used yet' : html`last used ${when(last_used_at)}`}</p>
-${is_ended && html`<p class="small">It was used with an earlier count of its signatures, so somebody may have copied it. It signs in nowhere any more.</p>`}</div>
+${is_ended && html`<p class="small">Its count of signatures went back, so somebody may have copied it. It signs in nowhere any more.</p>`}</div>
 <form method="post" action="${path}/remove">${token}<button class="plain" name="passkey" value="${id}" aria-label="Remove the passkey ${name}">Remove</button></form></li>`
 
 /** `path`: of the page that adds one. `token`: of the forms. */

@@ -16,11 +16,14 @@ const INSTALL_MS = 300_000
 const PICTURES = process.env.TEST_PICTURES
 
 let api: TestApi
+/** Browsers have no passkeys for a bare network address. */
+let site: string
 let browser: Browser
 beforeAll(async () => {
   await requireCommand('chromium')
   const executablePath = execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim()
-  api = await startApi()
+  api = await startApi({ publicUrl: 'localhost' })
+  site = api.url.replace('127.0.0.1', 'localhost')
   browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
 }, INSTALL_MS)
 afterAll(async () => {
@@ -51,11 +54,42 @@ async function expectSound(page: Page, name: string): Promise<void> {
   expect([name, await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')]).toEqual([name, 0])
 }
 
+/** A device with a screen lock, whose owner is always recognised. */
+async function withDevice(page: Page) {
+  const devices = await page.context().newCDPSession(page)
+  await devices.send('WebAuthn.enable')
+  const options = {
+    protocol: 'ctap2',
+    transport: 'internal',
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
+  } as const
+  const { authenticatorId } = await devices.send('WebAuthn.addVirtualAuthenticator', { options })
+  return async () => (await devices.send('WebAuthn.getCredentials', { authenticatorId })).credentials
+}
+
+/** The browser offers passkeys in the field only where the page has said so: this device takes every offer at once. */
+const BUTTON_ONLY = `if (!sessionStorage.getItem('field')) PublicKeyCredential.isConditionalMediationAvailable = async () => false`
+
+/** One in use, and one of a device that may have been copied. */
+async function addPasskeys(page: Page, email: string): Promise<void> {
+  await page.getByLabel('Name').fill('Telephone of Ada')
+  await page.getByRole('button', { name: 'Create the passkey' }).click()
+  await page.getByText('The passkey is added.').waitFor()
+  await api.pool.query(
+    `insert into operator_passkeys (id, operator, credential_id, public_key, counter, transports, name, last_used_at, ended_at)
+     select 'psk_' || id, id, convert_to(id, 'utf8'), '', 0, '{}', 'Key on the ring', clock_timestamp(), clock_timestamp() from operators where email = $1`,
+    [email],
+  )
+  await page.reload()
+}
+
 async function signIn(page: Page, email: string, password = PASSWORD): Promise<void> {
-  await page.goto(`${api.url}/sign-in`)
+  await page.goto(`${site}/sign-in`)
   await page.getByLabel('E-mail address').fill(email)
   await page.getByLabel('Password').fill(password)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
 describe.each([
@@ -72,11 +106,11 @@ describe.each([
     await signIn(page, email, 'not the password')
     await page.getByRole('alert').waitFor()
     await sound('sign-in-wrong')
-    await page.goto(`${api.url}/sign-in`)
+    await page.goto(`${site}/sign-in`)
     await sound('sign-in')
-    await page.goto(`${api.url}/console/first`)
+    await page.goto(`${site}/console/first`)
     await sound('first')
-    await page.goto(`${api.url}/console/join#${'x'.repeat(43)}`)
+    await page.goto(`${site}/console/join#${'x'.repeat(43)}`)
     await sound('join')
     await page.getByLabel('Password', { exact: true }).fill('short')
     await page.getByLabel('The same password again').fill('other')
@@ -97,9 +131,17 @@ describe.each([
     await page.getByRole('link', { name: 'I have kept them' }).click()
     await page.getByRole('button', { name: 'Turn off' }).waitFor()
     await sound('account-with-factor')
-    await page.goto(`${api.url}/sign-in/again`)
+    await withDevice(page)
+    await page.addInitScript(BUTTON_ONLY)
+    await page.getByRole('link', { name: 'Add a passkey' }).click()
+    await page.getByRole('button', { name: 'Create the passkey' }).waitFor()
+    await sound('passkey')
+    await addPasskeys(page, email)
+    await sound('account-with-passkey')
+    await page.goto(`${site}/sign-in/again`)
+    await page.getByRole('button', { name: 'Use a passkey' }).waitFor()
     await sound('again')
-    await page.goto(`${api.url}/console/account`)
+    await page.goto(`${site}/console/account`)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByText('You are signed out.').waitFor()
     await sound('signed-out')
@@ -114,11 +156,12 @@ describe.each([
 test('a link puts its code into the form and leaves the address bar', async () => {
   await api.pool.query('delete from operator_sessions')
   await api.pool.query('delete from operator_recovery_codes')
+  await api.pool.query('delete from operator_passkeys')
   await api.pool.query('delete from operators')
   const code = await firstOperatorCode(api.pool, api.secrets)
   const { page, faults } = await opened()
-  await page.goto(`${api.url}/console/first#${code}`)
-  expect(page.url()).toBe(`${api.url}/console/first`)
+  await page.goto(`${site}/console/first#${code}`)
+  expect(page.url()).toBe(`${site}/console/first`)
   await page.getByLabel('E-mail address').fill('first@example.org')
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
   await page.getByLabel('The same password again').fill(PASSWORD)
@@ -134,7 +177,7 @@ test('a link puts its code into the form and leaves the address bar', async () =
 test('without script a person signs in, changes the password and signs out, by the keyboard', async () => {
   const { email } = await newOperator(api)
   const { page } = await opened({ script: false })
-  await page.goto(`${api.url}/console/account`)
+  await page.goto(`${site}/console/account`)
   await page.keyboard.type(email)
   await page.keyboard.press('Tab')
   await page.keyboard.type(PASSWORD)
@@ -148,5 +191,49 @@ test('without script a person signs in, changes the password and signs out, by t
   await page.getByRole('button', { name: 'Sign out' }).focus()
   await page.keyboard.press('Enter')
   await page.getByText('You are signed out.').waitFor()
+  await page.context().close()
+})
+
+test('a passkey is made on the account page, signs in by the button and in the field, and no longer when it is removed', async () => {
+  const { email } = await newOperator(api)
+  const { page, faults } = await opened()
+  const keys = await withDevice(page)
+  await page.addInitScript(BUTTON_ONLY)
+  const sessionOf = async () => (await page.context().cookies()).find(({ name }) => name === 'perennial')!
+  const press = (name: string) => page.getByRole('button', { name }).click()
+  await signIn(page, email)
+  await page.getByRole('link', { name: 'Add a passkey' }).click()
+  expect(await page.getByLabel('Name').inputValue()).toBe('Chrome on Linux')
+  await page.getByLabel('Name').fill('My laptop')
+  await press('Create the passkey')
+  await page.getByText('The passkey is added.').waitFor()
+  expect(await keys()).toEqual([expect.objectContaining({ isResidentCredential: true, rpId: 'localhost', userName: email })])
+  // The same device a second time.
+  await page.getByRole('link', { name: 'Add a passkey' }).click()
+  await press('Create the passkey')
+  await page.getByText('This device has a passkey for your account already.').waitFor()
+  await page.getByRole('link', { name: 'Not now' }).click()
+
+  const before = await sessionOf()
+  await press('Sign out')
+  await page.getByText('You are signed out.').waitFor()
+  await press('Sign in with a passkey')
+  await page.getByText(/^created .*, last used/).waitFor()
+  const after = await sessionOf()
+  expect([after.value === before.value, after.httpOnly, after.sameSite]).toEqual([false, true, 'Lax'])
+
+  await page.evaluate(`sessionStorage.setItem('field', 'yes')`)
+  await press('Sign out')
+  await page.getByRole('button', { name: 'Remove the passkey My laptop' }).waitFor()
+  await page.evaluate('sessionStorage.clear()')
+  expect((await sessionOf()).value).not.toBe(after.value)
+
+  await press('Remove the passkey My laptop')
+  await page.getByText('The passkey is removed').waitFor()
+  await press('Sign out')
+  await page.getByText('You are signed out.').waitFor()
+  await press('Sign in with a passkey')
+  await page.getByText('This passkey is not known here').waitFor()
+  expect(faults).toEqual([])
   await page.context().close()
 })

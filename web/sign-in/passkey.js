@@ -80,6 +80,8 @@ if (form && window.PublicKeyCredential && location.origin === form.dataset.origi
   for (const other of document.querySelectorAll('[data-without-passkey]')) other.hidden = true
   form.hidden = false
   form.addEventListener('submit', submitted)
-  if (new URL(location.href).searchParams.get('with') === 'passkey') form.requestSubmit()
-  else if (document.querySelector('input[autocomplete~=webauthn]')) offerInField()
+  const { pathname, searchParams } = new URL(location.href)
+  if (searchParams.get('with') === 'passkey') form.requestSubmit()
+  // Not where a passkey was refused just now: a device that answers by itself would answer again and again.
+  else if (document.querySelector('input[autocomplete~=webauthn]') && pathname !== new URL(form.action).pathname) offerInField()
 }
