@@ -1,4 +1,4 @@
-import { type Refused, requestOptions } from '../../domain/operators/passkeys/sign-in.ts'
+import { type RefusedPasskey, requestOptions } from '../../domain/operators/passkeys/sign-in.ts'
 import { type Site, siteOf } from '../../domain/operators/passkeys/site.ts'
 import type { SignedIn } from '../../domain/operators/session.ts'
 import type { Context } from '../context.ts'
@@ -54,7 +54,7 @@ const WRONG_PASSKEY = 'This passkey is not known here, or it was removed.'
 const COPIED = 'This passkey has ended: it may have been copied. Sign in another way, and remove it from your account.'
 
 /** What the page says; the log says that there may be a copy of a passkey. */
-export function failedPasskey({ log }: SessionDeps, refused: Refused): Failed {
+export function failedPasskey({ log }: SessionDeps, refused: RefusedPasskey): Failed {
   if (refused.is === 'late') return { status: 422, text: LATE }
   if (refused.is !== 'copied') return failedBy(refused, WRONG_PASSKEY)
   const { operator, passkey } = refused

@@ -4,7 +4,7 @@ import { transaction } from '../../../store/transaction.ts'
 import { invalidField } from '../../kernel/refusal.ts'
 import type { Secrets } from '../../projects/secrets.ts'
 import { endSetUps, lockOperator, type Operator, type SignedIn } from '../session.ts'
-import { type Asked, CHALLENGE_MINUTES, checkChallenge, makeChallenge, spendChallenge } from './challenge.ts'
+import { CHALLENGE_MINUTES, type ChallengeScope, checkChallenge, makeChallenge, spendChallenge } from './challenge.ts'
 import { challengeIn, type GivenKey, keyIn } from './given.ts'
 import type { Site } from './site.ts'
 import { ALGORITHMS, type NewKey, verifyKey } from './verify.ts'
@@ -20,7 +20,7 @@ export function checkedPasskeyName(given: string): string {
   return name
 }
 
-const askedOf = ({ id }: Operator, browser: string): Asked => ({ purpose: `add ${id}`, browser })
+const scopeOf = ({ id }: Operator, browser: string): ChallengeScope => ({ purpose: `add ${id}`, browser })
 
 /** The id by which a device knows the account, in base64url. */
 export const userHandleOf = (operator: string): string => Buffer.from(operator).toString('base64url')
@@ -34,7 +34,7 @@ export async function creationOptions(db: Pool, secrets: Secrets, operator: Oper
   return {
     rp: { id: site.id, name: 'Perennial' },
     user: { id: userHandleOf(operator.id), name: operator.email, displayName: operator.name },
-    challenge: makeChallenge(secrets, askedOf(operator, browser)),
+    challenge: makeChallenge(secrets, scopeOf(operator, browser)),
     pubKeyCredParams: ALGORITHMS.map(alg => ({ type: 'public-key', alg })),
     timeout: CHALLENGE_MINUTES * 60_000,
     // A device makes one passkey for an account.
@@ -60,7 +60,7 @@ export async function addPasskey(
   const given = keyIn(answer)
   const challenge = given && challengeIn(given)
   if (!given || !challenge) return 'refused'
-  const state = checkChallenge(secrets, askedOf(who.operator, browser), challenge)
+  const state = checkChallenge(secrets, scopeOf(who.operator, browser), challenge)
   if (state !== 'good') return state === 'late' ? 'late' : 'refused'
   const key = await verifyKey(given, { challenge, site })
   if (!key) return 'refused'

@@ -9,25 +9,25 @@ export const CHALLENGE_MINUTES = 5
 const UNSIGNED = 40
 
 /** What an answer is good for: nothing else takes it. `browser`: the cookie of the browser that was asked. */
-export type Asked = { purpose: 'sign-in' | `add ${string}` | `again ${string}`; browser: string }
+export type ChallengeScope = { purpose: 'sign-in' | `add ${string}` | `again ${string}`; browser: string }
 
-const signatureOf = (secrets: Secrets, { purpose, browser }: Asked, unsigned: string): string =>
+const signatureOf = (secrets: Secrets, { purpose, browser }: ChallengeScope, unsigned: string): string =>
   secrets.sign(`passkey challenge ${purpose} ${browser} ${unsigned}`)
 
 /**
  * What the passkey signs. Everybody opens the sign-in page, so a challenge is no row: it carries the signature by which each process knows it, and its
  * row is made when it is answered.
  */
-export function makeChallenge(secrets: Secrets, asked: Asked): string {
+export function makeChallenge(secrets: Secrets, scope: ChallengeScope): string {
   const until = Buffer.alloc(6)
   until.writeUIntBE(Date.now() + CHALLENGE_MINUTES * 60_000, 0, 6)
   const unsigned = until.toString('base64url') + opaqueId()
-  return unsigned + signatureOf(secrets, asked, unsigned)
+  return unsigned + signatureOf(secrets, scope, unsigned)
 }
 
-export function checkChallenge(secrets: Secrets, asked: Asked, challenge: string): 'good' | 'late' | 'unknown' {
+export function checkChallenge(secrets: Secrets, scope: ChallengeScope, challenge: string): 'good' | 'late' | 'unknown' {
   const unsigned = challenge.slice(0, UNSIGNED)
-  const [given, own] = [challenge.slice(UNSIGNED), signatureOf(secrets, asked, unsigned)].map(text => Buffer.from(text))
+  const [given, own] = [challenge.slice(UNSIGNED), signatureOf(secrets, scope, unsigned)].map(text => Buffer.from(text))
   if (given!.length !== own!.length || !timingSafeEqual(given!, own!)) return 'unknown'
   return Buffer.from(unsigned, 'base64url').readUIntBE(0, 6) < Date.now() ? 'late' : 'good'
 }

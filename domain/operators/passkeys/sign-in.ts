@@ -5,16 +5,16 @@ import { beginGuess, checkGuess, forgiveGuess } from '../guesses.ts'
 import { createSession, lockOperator, noteAuthenticated, type SignedIn } from '../session.ts'
 import type { SignInCaller, SignInDeps, Wrong } from '../sign-in.ts'
 import { type PasskeyAnswer, userHandleOf } from './add.ts'
-import { type Asked, CHALLENGE_MINUTES, checkChallenge, makeChallenge, spendChallenge } from './challenge.ts'
+import { CHALLENGE_MINUTES, type ChallengeScope, checkChallenge, makeChallenge, spendChallenge } from './challenge.ts'
 import { challengeIn, type GivenSignature, signatureIn } from './given.ts'
 import type { Site } from './site.ts'
 import { verifySignature } from './verify.ts'
 
 /** `late`: the page was open for too long. `copied`: the counter went back, and the passkey has ended. */
-export type Refused = Wrong | { is: 'late' } | { is: 'copied'; operator: string; passkey: string }
+export type RefusedPasskey = Wrong | { is: 'late' } | { is: 'copied'; operator: string; passkey: string }
 
 const ASKED_TO_SIGN_IN = 'sign-in'
-const againFor = ({ session }: SignedIn): Asked['purpose'] => `again ${session}`
+const againFor = ({ session }: SignedIn): ChallengeScope['purpose'] => `again ${session}`
 
 /** For `navigator.credentials.get`; bytes are in base64url. Whoever is signed in already is asked for a passkey of the account. */
 export async function requestOptions(db: Pool, secrets: Secrets, { site, browser, who }: { site: Site; browser: string; who?: SignedIn }) {
@@ -38,7 +38,7 @@ export const signInWithPasskey = (
   deps: SignInDeps,
   answer: PasskeyAnswer,
   { network, device }: SignInCaller,
-): Promise<{ is: 'signed_in'; token: string } | Refused> =>
+): Promise<{ is: 'signed_in'; token: string } | RefusedPasskey> =>
   usePasskey(deps, { ...answer, network, purpose: ASKED_TO_SIGN_IN }, async (tx, { id, operator }) => ({
     is: 'signed_in',
     token: await createSession(tx, operator, device, { passkey: id }),
@@ -50,7 +50,7 @@ export const authenticateByPasskey = (
   who: SignedIn,
   answer: PasskeyAnswer,
   network: string,
-): Promise<{ is: 'right' } | Refused> =>
+): Promise<{ is: 'right' } | RefusedPasskey> =>
   usePasskey(deps, { ...answer, network, purpose: againFor(who) }, async (tx, { operator }) => {
     if (operator !== who.operator.id) return { is: 'wrong' }
     await noteAuthenticated(tx, who.session)
@@ -58,7 +58,7 @@ export const authenticateByPasskey = (
   })
 
 type Passkey = { id: string; operator: string; public_key: Buffer }
-type Use = PasskeyAnswer & { network: string; purpose: Asked['purpose'] }
+type Use = PasskeyAnswer & { network: string; purpose: ChallengeScope['purpose'] }
 
 /**
  * Checks an answer, and does what it opens. It counts as a guess of its network address; of the account it says nothing, which nobody locks by
@@ -68,7 +68,7 @@ async function usePasskey<T extends { is: 'signed_in' | 'right' }>(
   { pool, secrets }: SignInDeps,
   { answer, browser, site, network, purpose }: Use,
   open: (tx: Tx, passkey: Passkey) => Promise<T | Wrong>,
-): Promise<T | Refused> {
+): Promise<T | RefusedPasskey> {
   const begun = await beginGuess(pool, secrets, { email: null, address: network })
   if (begun.is === 'locked') return begun
   return checkGuess(pool, begun.guess, async () => {
