@@ -1,4 +1,4 @@
-import { type AddOutcome, addPasskey, creationOptions } from '../../domain/operators/passkeys/add.ts'
+import { type AddOutcome, addPasskey, creationOptions, MOST_OF_PASSKEY_NAME, MOST_PASSKEYS } from '../../domain/operators/passkeys/add.ts'
 import { removePasskey } from '../../domain/operators/passkeys/passkey.ts'
 import type { SignedIn } from '../../domain/operators/session.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -23,7 +23,8 @@ async function showAdd(deps: SessionDeps, ctx: Context, who: SignedIn, { name, f
     ...{ kind: 'create', action: PASSKEYS, page: PASSKEYS, site: asked.site },
     options: await creationOptions(deps.pool, deps.secrets, who.operator, asked),
     fields: field({
-      ...{ name: 'name', label: 'Name', value: name ?? deviceOf(ctx.get('User-Agent') || null).slice(0, 60), autocomplete: 'off', fault },
+      ...{ name: 'name', label: 'Name', autocomplete: 'off', most: MOST_OF_PASSKEY_NAME, fault },
+      value: (name ?? deviceOf(ctx.get('User-Agent') || null)).slice(0, MOST_OF_PASSKEY_NAME),
       hint: 'By which you know it again: the device or the app that keeps it.',
     }),
     button: html`<button>Create the passkey</button>`,
@@ -36,13 +37,17 @@ ${alert(failed)}${form}
   showPage(ctx, { title: 'A new passkey', body, signedInAs: who.operator.email, scripts: [PASSKEY_SCRIPT] }, status)
 }
 
-export const getPasskeys = withOperator(showAdd)
+/** A page that was open for too long comes anew, with the name that was typed. */
+export const getPasskeys = withOperator((deps, ctx, who) => {
+  const { name } = ctx.query
+  return showAdd(deps, ctx, who, typeof name === 'string' ? { name } : {})
+})
 
 const FAILED: Record<Exclude<AddOutcome, 'added' | 'ended'>, string> = {
   late: LATE,
   refused: 'This passkey was not taken. Try again, or try another device.',
   known: 'This passkey is in use already.',
-  too_many: 'Your account has 20 passkeys. Remove one before you add another.',
+  too_many: `Your account has ${MOST_PASSKEYS} passkeys. Remove one before you add another.`,
 }
 
 export const postPasskeys = withForm(async (deps, ctx, who, form) => {

@@ -228,6 +228,15 @@ test('a passkey is made on the account page, signs in by the button and in the f
   await page.evaluate('sessionStorage.clear()')
   expect((await sessionOf()).value).not.toBe(after.value)
 
+  // A challenge is good for five minutes: a page that is older comes anew and asks at once.
+  await press('Sign out')
+  await page.getByText('You are signed out.').waitFor()
+  await page.clock.setFixedTime(Date.now() + 270_000)
+  const anew = page.waitForRequest(/\/sign-in\?.*with=passkey/)
+  await press('Sign in with a passkey')
+  await anew
+  await page.getByText(/^created .*, last used/).waitFor()
+
   await press('Remove the passkey My laptop')
   await page.getByText('The passkey is removed').waitFor()
   await press('Sign out')

@@ -1,6 +1,8 @@
 // Adding and removing passkeys, and what a demanded second factor makes of them.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeOperator, demandSecondFactor, resetOperator } from '../../domain/operators/accounts.ts'
+import { addPasskey } from '../../domain/operators/passkeys/add.ts'
+import { readSession } from '../../domain/operators/session.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { authenticator, optionsIn, PRESENT_ONLY, type Wrongs } from '../harness/authenticator.ts'
@@ -68,14 +70,29 @@ describe('a new passkey', () => {
     expect(await passkeysOf(owner.id)).toHaveLength(1)
   })
 
-  test('is none of a session that has ended meanwhile', async () => {
+  test('is none of a session that has ended meanwhile, also between its check and its row', async () => {
     const { id, email } = await newOperator(api)
     const browser = from()
     await browser.signIn(email)
+    const who = (await readSession(api.pool, tokenOf(browser)!))!
     const answer = authenticator(ORIGIN).create(optionsIn(await browser.open(PASSKEYS)))
     await transaction(api.pool, tx => resetOperator(tx, id))
+    const given = { answer, name: 'x', browser: tokenOf(browser)!, site: { id: 'perennial.example', origin: ORIGIN } }
+    expect(await addPasskey(api, who, given)).toBe('ended')
     expect((await browser.send(PASSKEYS, { answer, name: 'x' })).location).toContain('/sign-in')
     expect(await passkeysOf(id)).toEqual([])
+  })
+
+  test('is the twentieth at most', async () => {
+    const owner = await withPasskey()
+    await api.pool.query(
+      `insert into operator_passkeys (id, operator, credential_id, public_key, counter, transports, name)
+       select 'psk_' || n || id, id, convert_to(n || id, 'utf8'), '', 0, '{}', 'x' from operators, generate_series(1, 19) n where id = $1`,
+      [owner.id],
+    )
+    const answer = authenticator(ORIGIN).create(optionsIn(await owner.browser.open(PASSKEYS)))
+    expect((await owner.browser.send(PASSKEYS, { answer, name: 'x' })).text).toContain('has 20 passkeys')
+    expect(await passkeysOf(owner.id)).toHaveLength(20)
   })
 })
 

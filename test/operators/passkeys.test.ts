@@ -1,7 +1,7 @@
 // Signing in with a passkey: what is signed must be ours, new, and by the person whose device it is.
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readSession } from '../../domain/operators/session.ts'
+import { readPending, readSession } from '../../domain/operators/session.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { optionsIn, PRESENT_ONLY, type Wrongs } from '../harness/authenticator.ts'
 import { ACCOUNT, COOKIE, ORIGIN, PASSKEYS, passkeyFixture } from '../harness/passkeys.ts'
@@ -191,17 +191,23 @@ describe('a counter', () => {
 
 describe('a session', () => {
   test('that was in the browser before opens nothing, whoever has planted it', async () => {
-    const [owner, stranger] = [await withPasskey(), await withPasskey()]
+    const owner = await withPasskey()
     const browser = from()
     browser.cookies.set(COOKIE, 'p'.repeat(43))
     const { seen } = await enter(owner, {}, browser)
     const token = tokenOf(browser)!
     expect([seen.status, token === 'p'.repeat(43), await readSession(api.pool, 'p'.repeat(43))]).toEqual([303, false, null])
-    // One of somebody else ends: the page is open already when it is planted.
-    const planted = tokenOf(stranger.browser)!
-    const options = optionsIn(await stranger.browser.open('/sign-in/again'))
-    expect((await stranger.browser.send('/sign-in/passkey', { answer: owner.device.sign(options) })).status).toBe(401)
-    expect(await readSession(api.pool, planted)).toMatchObject({ operator: { id: stranger.id } })
+  })
+
+  test('that still awaits a code ends when a passkey is given instead', async () => {
+    const owner = await withPasskey()
+    await api.pool.query('update operators set totp_secret = $2 where id = $1', [owner.id, Buffer.from('sealed')])
+    const browser = from()
+    await browser.signIn(owner.email)
+    const before = tokenOf(browser)!
+    expect(await readPending(api.pool, before)).toMatchObject({ awaits: 'code' })
+    expect((await enter(owner, {}, browser)).seen.status).toBe(303)
+    expect([tokenOf(browser) === before, await readPending(api.pool, before), await whoIs(browser)]).toEqual([false, null, owner.id])
   })
 
   test('needs no password to be as recent as one, and asks for the passkey again after ten minutes', async () => {

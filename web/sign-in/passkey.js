@@ -10,13 +10,18 @@ const descriptors = list => list.map(one => ({ ...one, id: bytesOf(one.id) }))
 
 const form = document.querySelector('form[data-passkey]')
 const options = form && JSON.parse(form.dataset.options)
-const opened = performance.now()
+const opened = Date.now()
+/** Milliseconds in which the challenge of the page is still good. */
+const left = () => options.timeout - (Date.now() - opened)
 /** Of the conditional request, which waits until somebody chooses a passkey in the field of the address. */
-let waiting = new AbortController()
+const waiting = new AbortController()
+/** For the person to answer. */
+const MARGIN_MS = 60_000
 
 async function create() {
   const publicKey = {
     ...options,
+    timeout: left(),
     challenge: bytesOf(options.challenge),
     user: { ...options.user, id: bytesOf(options.user.id) },
     excludeCredentials: descriptors(options.excludeCredentials),
@@ -27,7 +32,12 @@ async function create() {
 }
 
 async function get(more = {}) {
-  const publicKey = { ...options, challenge: bytesOf(options.challenge), allowCredentials: descriptors(options.allowCredentials) }
+  const publicKey = {
+    ...options,
+    timeout: left(),
+    challenge: bytesOf(options.challenge),
+    allowCredentials: descriptors(options.allowCredentials),
+  }
   const { id, response } = await navigator.credentials.get({ publicKey, ...more })
   return {
     id,
@@ -48,30 +58,36 @@ function send(answer) {
   form.submit()
 }
 
+/** The challenge is good for so long. The page comes anew with another one, and asks at once. */
+function openAnew() {
+  const page = new URL(form.dataset.page, location.origin)
+  page.searchParams.set('with', 'passkey')
+  if (form.elements.name) page.searchParams.set('name', form.elements.name.value)
+  location.assign(page)
+}
+
+let isAsking = false
 async function submitted(event) {
   event.preventDefault()
+  if (isAsking) return
+  if (left() < MARGIN_MS) return openAnew()
   const fault = form.querySelector('[role=alert]')
   fault.hidden = true
   waiting.abort()
-  waiting = new AbortController()
-  // The challenge is good for so long. The page comes anew with another one, and asks at once.
-  if (performance.now() - opened > options.timeout - 30_000 && form.dataset.passkey === 'get') {
-    const page = new URL(form.dataset.page, location.origin)
-    page.searchParams.set('with', 'passkey')
-    return location.assign(page)
-  }
+  isAsking = true
   try {
     send(await (form.dataset.passkey === 'create' ? create() : get()))
   } catch (error) {
     fault.textContent = SAYS[error.name] ?? 'The browser could not use a passkey here.'
     fault.hidden = false
   }
+  isAsking = false
 }
 
 /** Browsers show passkeys in the list below the field, where there are any. */
 async function offerInField() {
   if (!(await PublicKeyCredential.isConditionalMediationAvailable?.())) return
-  setTimeout(() => waiting.abort(), options.timeout - 30_000)
+  setTimeout(() => waiting.abort(), left() - MARGIN_MS)
   get({ mediation: 'conditional', signal: waiting.signal }).then(send, () => {})
 }
 

@@ -9,14 +9,16 @@ import { challengeIn, type GivenKey, keyIn } from './given.ts'
 import type { Site } from './site.ts'
 import { ALGORITHMS, type NewKey, verifyKey } from './verify.ts'
 
-const MOST = 20
-const MOST_OF_NAME = 60
+/** Of one account. */
+export const MOST_PASSKEYS = 20
+/** Characters. */
+export const MOST_OF_PASSKEY_NAME = 60
 
 /** Throws `invalid_data`. */
 export function checkedPasskeyName(given: string): string {
   const name = given.trim()
-  if (name === '' || [...name].length > MOST_OF_NAME || /\p{C}/u.test(name))
-    throw invalidField('name', `must have between 1 and ${MOST_OF_NAME} characters, all of them printable`)
+  if (name === '' || [...name].length > MOST_OF_PASSKEY_NAME || /\p{C}/u.test(name))
+    throw invalidField('name', `must have between 1 and ${MOST_OF_PASSKEY_NAME} characters, all of them printable`)
   return name
 }
 
@@ -82,7 +84,7 @@ type Named = { name: string; given: GivenKey; key: NewKey }
 
 async function insertPasskey(tx: Tx, operator: string, { name, given, key }: Named): Promise<AddOutcome> {
   const { rows } = await tx.query<{ many: number }>('select count(*)::int as many from operator_passkeys where operator = $1', [operator])
-  if (rows[0]!.many >= MOST) return 'too_many'
+  if (rows[0]!.many >= MOST_PASSKEYS) return 'too_many'
   const { rowCount } = await tx.query(
     `insert into operator_passkeys (id, operator, credential_id, public_key, counter, transports, name) values ($1, $2, $3, $4, $5, $6, $7)
      on conflict (credential_id) do nothing`,
