@@ -4,7 +4,7 @@ import { html } from '../sign-in/html.ts'
 import { showPage } from '../sign-in/page.ts'
 import { allowPages, answerProblem, OAuthProblem } from './answer.ts'
 import { getAuthorize, postAuthorize } from './authorize.ts'
-import { clients } from './client.ts'
+import { documentClients } from './client.ts'
 import type { OAuthDeps } from './deps.ts'
 import { authorizationServer, protectedResource } from './metadata.ts'
 import { registration } from './register.ts'
@@ -19,7 +19,7 @@ const SECRET = /^\/oauth\/secrets\/[\w-]{32}$/
 
 /** Sign-in of assistants: OAuth 2.1 for public clients, with grants of our own. All other requests go on. */
 export function oauth(deps: OAuthDeps): Layer {
-  const clientOf = clients()
+  const clientOf = documentClients()
   const secret: Methods = { get: getSecret, post: postSecret, isPage: true }
   const routes: Record<string, Methods> = {
     '/.well-known/oauth-protected-resource': { get: protectedResource },

@@ -47,18 +47,19 @@ export async function signedInOperator(api: TestApi, project: TestProjectKeys, r
   return { operator, browser }
 }
 
-/** The boxes of the page that can be ticked, ticked as they are. */
-const ticked = (text: string) => [...text.matchAll(/name="scope" value="([^"]+)" checked/g)].map(([, scope]) => scope!)
+/** The boxes of the page that can be ticked. */
+const boxes = (text: string) => [...text.matchAll(/name="scope" value="([^"]+)"(?! disabled)/g)].map(([, scope]) => scope!)
 
-/** Opens the consent page and presses a button of it. Returns the parameters of the redirect. */
-export async function consent(browser: Visitor, path: string, { environment = 'production', decision = 'allow' } = {}) {
+/** Opens the consent page, ticks everything and presses a button of it. Returns the parameters of the redirect. */
+export async function consent(browser: Visitor, path: string, { environment = 'production', decision = 'allow', tools = 'all' } = {}) {
   const page = await browser.open(path)
   const project = /name="project" value="(\d+)"/.exec(page.text)![1]!
   const answer = await browser.sendAll(path, [
     ['project', project],
     ['environment', environment],
     ['decision', decision],
-    ...ticked(page.text).map(scope => ['scope', scope] as [string, string]),
+    ['tools', tools],
+    ...boxes(page.text).map(scope => ['scope', scope] as [string, string]),
   ])
   return { page, answer, query: new URL(answer.location ?? 'http://none').searchParams }
 }

@@ -57,6 +57,7 @@ test('a grant is for an environment of its project', async () => {
     project: api.project.id,
     environment: other.production,
     scopes: ['events:read'],
+    findsTools: false,
   }
   await expect(transaction(api.pool, tx => createGrant(tx, foreign))).rejects.toThrow('not found')
 })
@@ -122,6 +123,6 @@ test('revoking a token of either kind ends the grant, for its client alone', asy
     await revoke(made[kind], 'client')
     expect(await find(made.token)).toBe(null)
     await expect(assertGranted(api.pool, { keyId: made.id } as never)).rejects.toThrow('has ended')
-    expect((await listGrants(api.pool, made.operator)).map(({ id }) => id)).toEqual([])
+    expect((await listGrants(api.pool, { operator: made.operator })).map(({ id }) => id)).toEqual([])
   }
 })

@@ -177,10 +177,6 @@ test('a role that is taken away takes effect at the next call', async () => {
 })
 
 describe('a client that is named by a document', () => {
-  const page = async (id: string) => {
-    const answer = await fetch(api.url + authorizePath(id, pkce().challenge), { redirect: 'manual' })
-    return answer.status
-  }
   const document = (more: object = {}) =>
     JSON.stringify({ client_id: ADDRESS, client_name: 'By document', redirect_uris: [REDIRECT], ...more })
 
@@ -205,7 +201,26 @@ describe('a client that is named by a document', () => {
   test('is refused when the document names another one, is larger than 5 kB, or is none', async () => {
     documents.set('/other.json', document())
     documents.set('/large.json', document({ client_id: 'https://assistant.example.org/large.json', more: 'x'.repeat(5_000) }))
-    for (const name of ['other.json', 'large.json', 'none.json']) expect(await page(`https://assistant.example.org/${name}`)).toBe(400)
+    const { browser } = await signedInOperator(api, api.project)
+    const statusOf = async (name: string) =>
+      (await browser.open(authorizePath(`https://assistant.example.org/${name}`, pkce().challenge))).status
+    for (const name of ['other.json', 'large.json', 'none.json']) expect(await statusOf(name)).toBe(400)
+    const before = fetched
+    expect(await statusOf('none.json')).toBe(400)
+    expect(fetched).toBe(before)
+  })
+
+  test('is fetched for an operator alone, and for one of them not without a limit', async () => {
+    const address = (name: number) => authorizePath(`https://assistant.example.org/${name}.json`, pkce().challenge)
+    const before = fetched
+    const answer = await fetch(api.url + address(0), { redirect: 'manual' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, expect.stringMatching(/^\/sign-in\?next=/)])
+    expect(fetched).toBe(before)
+    const { browser } = await signedInOperator(api, api.project)
+    const statuses: number[] = []
+    for (let name = 0; name < 21; name++) statuses.push((await browser.open(address(name))).status)
+    expect(statuses).toEqual([...Array(20).fill(400), 429])
+    expect(fetched).toBe(before + 20)
   })
 
   test('is not fetched from a private address', async () => {

@@ -13,12 +13,12 @@ export type Allowed = GrantInput & { redirectUri: string; challenge: string }
 
 /** A code with which the client takes what was allowed, once, within a minute. */
 export async function createCode(db: Db, allowed: Allowed): Promise<string> {
-  const { operator, clientId, clientName, redirectUri, challenge, project, environment, scopes } = allowed
+  const { operator, clientId, clientName, redirectUri, challenge, project, environment, scopes, findsTools } = allowed
   const code = opaqueToken('pnc')
   await db.query(
-    `insert into oauth_codes (hash, operator, client_id, client_name, redirect_uri, challenge, project, environment, scopes, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + make_interval(secs => $10))`,
-    [hashKey(code), operator, clientId, clientName, redirectUri, challenge, project, environment, scopes, CODE_SECONDS],
+    `insert into oauth_codes (hash, operator, client_id, client_name, redirect_uri, challenge, project, environment, scopes, finds_tools, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp() + make_interval(secs => $11))`,
+    [hashKey(code), operator, clientId, clientName, redirectUri, challenge, project, environment, scopes, findsTools, CODE_SECONDS],
   )
   return code
 }
@@ -47,11 +47,12 @@ export async function exchangeCode(tx: Tx, { code, clientId, redirectUri, verifi
     project: number
     environment: number
     scopes: string[]
+    finds_tools: boolean
     is_expired: boolean
     grant_id: string | null
   }
   const { rows } = await tx.query<Row>(
-    `select operator, client_name, redirect_uri, challenge, project, environment, scopes, expires_at <= clock_timestamp() as is_expired, grant_id
+    `select operator, client_name, redirect_uri, challenge, project, environment, scopes, finds_tools, expires_at <= clock_timestamp() as is_expired, grant_id
      from oauth_codes where hash = $1 and client_id = $2 for update`,
     [hashKey(code), clientId],
   )
@@ -62,9 +63,9 @@ export async function exchangeCode(tx: Tx, { code, clientId, redirectUri, verifi
     return { is: 'reused' }
   }
   if (row.is_expired || row.redirect_uri !== redirectUri || !isAnswered(row.challenge, verifier)) return { is: 'invalid' }
-  const { operator, client_name: clientName, project, environment, scopes } = row
+  const { operator, client_name: clientName, project, environment, scopes, finds_tools: findsTools } = row
   if ((await roleIn(tx, operator, project)) === null) return { is: 'invalid' }
-  const given = { operator, clientId, clientName, project, environment, scopes }
+  const given = { operator, clientId, clientName, project, environment, scopes, findsTools }
   const grant = await createGrant(tx, given)
   const pair = await issueTokens(tx, grant, scopes)
   await tx.query('update oauth_codes set grant_id = $2 where hash = $1', [hashKey(code), grant])
