@@ -86,8 +86,8 @@ const endAction = action({
     if (id === undefined) throw new UsageError('which grant? "mcp grants" shows the ids')
     await withDatabase(readConfig(env), pool =>
       transaction(pool, async tx => {
-        const grant = (await listGrants(tx)).find(one => one.id === id)
-        if (!grant || !(await endGrant(tx, id))) throw new CliError(`${printable(id)}: there is no such grant, or it has ended`)
+        const grant = await endGrant(tx, id)
+        if (!grant) throw new CliError(`${printable(id)}: there is no such grant, or it has ended`)
         await auditEnd(tx, env, 'mcp end', grant)
       }),
     )

@@ -45,37 +45,46 @@ function readAsked(deps: OAuthDeps, query: OAuthFields): Pick<Asked, 'scopes' | 
   return { scopes, challenge }
 }
 
+/** What the query asks for, or what is wrong with it. */
+function askedOrProblem(deps: OAuthDeps, query: OAuthFields): Pick<Asked, 'state' | 'scopes' | 'challenge'> | OAuthProblem {
+  try {
+    return { state: query.get('state'), ...readAsked(deps, query) }
+  } catch (problem) {
+    if (problem instanceof OAuthProblem) return problem
+    throw problem
+  }
+}
+
 /**
- * The client's request. Null: it was answered with a page or at the redirect URI. The document of a client is fetched for operators alone: nobody else makes
- * this service send requests.
+ * The client's request. Null: it was answered with a page or at the redirect URI. For nobody who is not signed in a document is fetched, and nobody is
+ * sent away: otherwise this address would lead wherever a client has registered.
  */
 async function askedIn(deps: OAuthDeps, ctx: Context, clientOf: ClientOf, who: SignedIn | null): Promise<Asked | null> {
   const raw = new URLSearchParams(ctx.querystring)
+  const query = fieldsOf(raw)
   const one = (name: string) => (raw.getAll(name).length === 1 ? raw.get(name)! : '')
-  const clientId = one('client_id')
-  const isDocument = isDocumentAddress(clientId)
-  if (isDocument && !who) {
+  const asked = askedOrProblem(deps, query)
+  if (asked instanceof OAuthProblem && !who) return showUnknown(ctx, `The assistant has asked for what is not possible: ${asked.message}.`)
+  const id = one('client_id')
+  if (isDocumentAddress(id) && !who) {
     askToSignIn(ctx)
     return null
   }
-  const client = isDocument
-    ? await clientOf(deps, clientId, who!.operator.id)
-    : /^\w+$/.test(clientId)
-      ? await findClient(deps.pool, clientId)
+  const isRegisteredId = /^\w+$/.test(id)
+  const client = isDocumentAddress(id)
+    ? await clientOf(deps, id, who!.operator.id)
+    : isRegisteredId
+      ? await findClient(deps.pool, id)
       : null
   if (!client) return showUnknown(ctx, 'The assistant that has sent you here is not known.')
   const redirectUri = one('redirect_uri')
   if (!isRegistered(redirectUri, client.redirectUris))
     return showUnknown(ctx, 'The assistant has named an address that it has not registered.')
-  const state = raw.get('state') ?? undefined
-  try {
-    return { client, redirectUri, state, ...readAsked(deps, fieldsOf(raw)) }
-  } catch (problem) {
-    if (!(problem instanceof OAuthProblem)) throw problem
-    const { error, message } = problem
-    redirectTo(ctx, withParameters(redirectUri, { error, error_description: message, state, iss: deps.publicUrl }))
-    return null
-  }
+  if (!(asked instanceof OAuthProblem)) return { client, redirectUri, ...asked }
+  const { error, message } = asked
+  const state = raw.getAll('state').length === 1 ? raw.get('state')! : undefined
+  redirectTo(ctx, withParameters(redirectUri, { error, error_description: message, state, iss: deps.publicUrl }))
+  return null
 }
 
 /** From there back to the page of consent, also when a form was sent: nothing is allowed by itself. */

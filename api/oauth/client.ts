@@ -19,7 +19,7 @@ const MOST_OPERATORS = 10_000
 export function isDocumentAddress(id: string): boolean {
   if (!id.startsWith('https://') || id.length > 1_000 || !URL.canParse(id)) return false
   const url = new URL(id)
-  return url.href === id && url.pathname !== '/' && url.hash === '' && url.username === '' && url.password === ''
+  return url.href === id && url.pathname !== '/' && !id.includes('#') && url.username === '' && url.password === ''
 }
 
 function lifetimeOf(cacheControl: string): number {

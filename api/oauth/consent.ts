@@ -8,7 +8,7 @@ import { alert, showPage } from '../sign-in/page.ts'
 import type { Asked } from './asked.ts'
 import { isDocumentAddress } from './client.ts'
 import type { OAuthDeps } from './deps.ts'
-import { formOriginOf, receiverOf } from './redirect-uri.ts'
+import { formOriginOf, isOnDevice, receiverOf } from './redirect-uri.ts'
 
 /** What stands in the form. */
 export type Choice = { isTicked: (scope: string) => boolean; isProduction: boolean; findsTools: boolean }
@@ -60,7 +60,8 @@ export function showConsent(deps: OAuthDeps, ctx: Context, { asked, who, project
   const from = isDocumentAddress(client.id) ? new URL(client.id).host : null
   const action = `${ctx.path}${ctx.search}`
   const deny = html`<button class="plain" name="decision" value="deny">Deny</button>`
-  const about = html`<p><strong>${client.name}</strong>${from !== null && html` of ${from}`} asks to work with Perennial for you. What you allow is sent to <strong>${receiverOf(redirectUri)}</strong>. ${from === null && 'The name is what the program says of itself.'}</p>`
+  const about = html`<p><strong>${client.name}</strong>${from !== null && html` of ${from}`} asks to work with Perennial for you. What you allow is sent to <strong>${receiverOf(redirectUri)}</strong>. The name is what the program says of itself.</p>
+${isOnDevice(redirectUri) && html`<p class="small">Any program on this device can have asked. Go on only if you have just begun this yourself.</p>`}`
   const hasMore = project !== undefined && scopes.some(scope => covers(project.role, scope) && !chosen.isTicked(scope))
   const form = project
     ? html`<section><h2>Project</h2>${projectChoice(ctx, projects, project)}</section>
@@ -69,7 +70,7 @@ export function showConsent(deps: OAuthDeps, ctx: Context, { asked, who, project
 ${radio('environment', 'sandbox', !chosen.isProduction, 'Sandbox')}
 ${radio('environment', 'production', chosen.isProduction, 'Production')}</fieldset>
 <section><h2>It may</h2>${hasMore && html`<p class="small">Only reading is ticked at first. <button class="plain" name="decision" value="tick">Tick everything</button></p>`}
-${scopeGroups(scopes, project, chosen)}</section>
+<div class="scope-list">${scopeGroups(scopes, project, chosen)}</div></section>
 <fieldset class="scopes"><legend>It sees</legend>
 ${radio('tools', 'all', !chosen.findsTools, 'a tool for each operation')}
 ${radio('tools', 'find', chosen.findsTools, 'three tools that find and call operations, for assistants with little room')}</fieldset>

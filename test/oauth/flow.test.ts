@@ -126,14 +126,27 @@ test('the operator chooses that the assistant finds its tools', async () => {
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['find_operations', 'describe_operation', 'call_operation'])
 })
 
-test('a new secret is shown once, to the operator who has confirmed it', async () => {
+test('a new secret is shown once, to the operator who has confirmed it, who is still there and has a role in the project', async () => {
   const { operator, browser } = await signedInOperator(api, api.project)
   const other = await signedInOperator(api, api.project)
-  const code = await transaction(api.pool, tx => keepRevealed(tx, api.secrets, operator.id, 'sk_new'))
-  const path = `/oauth/secrets/${code}`
-  await other.browser.open(path)
+  const made = () =>
+    transaction(api.pool, tx => keepRevealed(tx, api.secrets, { operator: operator.id, project: api.project.id }, 'sk_new'))
+  const path = `/oauth/secrets/${await made()}`
+  await other.browser.open('/console/account')
   expect((await other.browser.send(path, {})).status).toBe(404)
+  expect((await other.browser.open(path)).status).toBe(404)
+  await browser.open(path)
+  await api.pool.query(`update operator_sessions set authenticated_at = authenticated_at - interval '11 minutes' where operator = $1`, [
+    operator.id,
+  ])
+  const again = `/sign-in/again?next=${encodeURIComponent(path)}`
+  expect([(await browser.open(path)).location, (await browser.send(path, {})).location]).toEqual([again, again])
+  await browser.open(again)
+  expect((await browser.send('/sign-in/again', { next: path, password: operator.password })).location).toBe(path)
   await browser.open(path)
   expect((await browser.send(path, {})).text).toContain('sk_new')
-  expect((await browser.send(path, {})).status).toBe(404)
+  expect([(await browser.open(path)).status, (await browser.send(path, {})).status]).toEqual([404, 404])
+  const second = `/oauth/secrets/${await made()}`
+  await api.pool.query('delete from operator_roles where operator = $1', [operator.id])
+  expect((await browser.open(second)).status).toBe(404)
 })

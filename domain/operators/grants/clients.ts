@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../../store/connect.ts'
 import { orderedId } from '../../../store/ids.ts'
-import { endGrant, type ListedGrant, listGrants } from './grant.ts'
+import { endGrants, type ListedGrant } from './grant.ts'
 
 /** A program that asks operators for grants. */
 export type OAuthClient = { id: string; name: string; redirectUris: string[] }
@@ -49,10 +49,9 @@ export async function listClients(db: Db): Promise<ListedClient[]> {
  */
 export async function removeClient(tx: Tx, id: string): Promise<ListedGrant[] | null> {
   const removed = await tx.query('delete from oauth_clients where id = $1', [id])
-  // A client that takes a code holds it until it has the grant: that one is among those that end here.
+  // Waits for a client that is taking a code: its grant is among those that end here.
   await tx.query('delete from oauth_codes where client_id = $1 and grant_id is null', [id])
-  const ended: ListedGrant[] = []
-  for (const grant of await listGrants(tx, { clientId: id })) if (await endGrant(tx, grant.id)) ended.push(grant)
+  const ended = await endGrants(tx, 'client_id', id)
   return removed.rowCount === 0 && ended.length === 0 ? null : ended
 }
 

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../../store/connect.ts'
 import { opaqueToken } from '../../../store/ids.ts'
 import { hashKey } from '../../projects/secrets.ts'
 import { roleIn } from '../roles.ts'
-import { createGrant, endGrant, type GrantInput } from './grant.ts'
+import { createGrant, endGrant, type GrantInput, type ListedGrant } from './grant.ts'
 import { issueTokens, type TokenPair } from './tokens.ts'
 
 const CODE_SECONDS = 60
@@ -29,8 +29,8 @@ export type Exchanged =
   | { is: 'issued'; pair: TokenPair; grant: string; given: GrantInput }
   /** Unknown, expired, or of another client, redirect URI or challenge. The code is not used up. */
   | { is: 'invalid' }
-  /** The code was used before: its grant has ended. Commit the transaction. */
-  | { is: 'reused' }
+  /** The code was used before: its grant has ended, now (`ended`) or earlier. Commit the transaction. */
+  | { is: 'reused'; ended: ListedGrant | null }
 
 function isAnswered(challenge: string, verifier: string): boolean {
   const [wanted, given] = [Buffer.from(challenge), Buffer.from(createHash('sha256').update(verifier).digest('base64url'))]
@@ -58,10 +58,7 @@ export async function exchangeCode(tx: Tx, { code, clientId, redirectUri, verifi
   )
   const row = rows[0]
   if (!row) return { is: 'invalid' }
-  if (row.grant_id !== null) {
-    await endGrant(tx, row.grant_id)
-    return { is: 'reused' }
-  }
+  if (row.grant_id !== null) return { is: 'reused', ended: await endGrant(tx, row.grant_id) }
   if (row.is_expired || row.redirect_uri !== redirectUri || !isAnswered(row.challenge, verifier)) return { is: 'invalid' }
   const { operator, client_name: clientName, project, environment, scopes, finds_tools: findsTools } = row
   if ((await roleIn(tx, operator, project)) === null) return { is: 'invalid' }

@@ -114,12 +114,6 @@ export async function assertCovered(db: Db, { keyId }: GrantOwner, scope: string
     throw new Refusal('control_forbidden', `the role of the operator does not cover ${scope} any more`)
 }
 
-/** Nothing of the grant opens anything from now on. False when it has ended before, or never was. */
-export async function endGrant(db: Db, id: string): Promise<boolean> {
-  const { rowCount } = await db.query('update mcp_grants set ended_at = clock_timestamp() where id = $1 and ended_at is null', [id])
-  return rowCount === 1
-}
-
 export type ListedGrant = {
   id: string
   operator: string
@@ -132,13 +126,26 @@ export type ListedGrant = {
   last_used_at: string | null
 }
 
-/** The grants in force, of one operator, of one client, or all, oldest first. */
-export async function listGrants(db: Db, { operator, clientId }: { operator?: string; clientId?: string } = {}): Promise<ListedGrant[]> {
+const LISTED = `g.id, o.email as operator, g.client_id, g.client_name, g.project, e.kind as environment, g.scopes, g.created_at, g.last_used_at`
+
+/** Nothing of the grants opens anything from now on. Returns those that were in force. */
+export async function endGrants(db: Db, of: 'id' | 'client_id' | 'operator', value: string): Promise<ListedGrant[]> {
   const { rows } = await db.query<ListedGrant>(
-    `select g.id, o.email as operator, g.client_id, g.client_name, g.project, e.kind as environment, g.scopes, g.created_at, g.last_used_at
-     from mcp_grants g join operators o on o.id = g.operator join environments e on e.id = g.environment
-     where g.ended_at is null and ($1::text is null or g.operator = $1) and ($2::text is null or g.client_id = $2) order by g.created_at, g.id`,
-    [operator ?? null, clientId ?? null],
+    `update mcp_grants g set ended_at = clock_timestamp() from operators o, environments e
+     where g.${of} = $1 and g.ended_at is null and o.id = g.operator and e.id = g.environment returning ${LISTED}`,
+    [value],
+  )
+  return rows
+}
+
+/** The same for one grant; null when it has ended before, or never was. */
+export const endGrant = async (db: Db, id: string): Promise<ListedGrant | null> => (await endGrants(db, 'id', id))[0] ?? null
+
+/** The grants in force, oldest first. */
+export async function listGrants(db: Db): Promise<ListedGrant[]> {
+  const { rows } = await db.query<ListedGrant>(
+    `select ${LISTED} from mcp_grants g join operators o on o.id = g.operator join environments e on e.id = g.environment
+     where g.ended_at is null order by g.created_at, g.id`,
   )
   return rows
 }
