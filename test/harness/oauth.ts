@@ -64,19 +64,22 @@ export async function consent(browser: Visitor, path: string, { environment = 'p
   return { page, answer, query: new URL(answer.location ?? 'http://none').searchParams }
 }
 
+/** The request with which a client takes what was allowed. `query`: of the redirect. */
+export const takeOf = (query: URLSearchParams, clientId: string, verifier: string) => ({
+  grant_type: 'authorization_code',
+  code: query.get('code')!,
+  client_id: clientId,
+  redirect_uri: REDIRECT,
+  code_verifier: verifier,
+})
+
 /** A client with tokens, as it gets them from an operator. */
 export async function connectedClient(api: TestApi, project = api.project, role = 'admin') {
   const { operator, browser } = await signedInOperator(api, project, role)
   const clientId = (await register(api.url)).body.client_id as string
   const { verifier, challenge } = pkce()
   const { query } = await consent(browser, authorizePath(clientId, challenge, { scope: SCOPES.join(' ') }))
-  const take = {
-    grant_type: 'authorization_code',
-    code: query.get('code')!,
-    client_id: clientId,
-    redirect_uri: REDIRECT,
-    code_verifier: verifier,
-  }
+  const take = takeOf(query, clientId, verifier)
   const answer = await post(api.url, '/oauth/token', take)
   return { operator, browser, clientId, take, answer, tokens: answer.body }
 }

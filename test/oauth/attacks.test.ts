@@ -113,13 +113,7 @@ describe('a code', () => {
     const { browser } = await signedInOperator(api, api.project)
     const { verifier, challenge } = pkce()
     const { query } = await consent(browser, authorizePath(clientId, challenge))
-    const take = {
-      grant_type: 'authorization_code',
-      code: query.get('code')!,
-      client_id: clientId,
-      redirect_uri: REDIRECT,
-      code_verifier: verifier,
-    }
+    const take = takeOf(query, clientId, verifier)
     const error = async (more: object) => (await post(api.url, '/oauth/token', { ...take, ...more })).body.error
     expect(await error({ code_verifier: pkce().verifier })).toBe('invalid_grant')
     expect(await error({ redirect_uri: 'http://127.0.0.1:1/callback' })).toBe('invalid_grant')
@@ -144,13 +138,7 @@ describe('a code', () => {
     const { browser } = await signedInOperator(api, api.project)
     const { verifier, challenge } = pkce()
     const { query } = await consent(browser, authorizePath(clientId, challenge))
-    const take = {
-      grant_type: 'authorization_code',
-      code: query.get('code')!,
-      client_id: clientId,
-      redirect_uri: REDIRECT,
-      code_verifier: verifier,
-    }
+    const take = takeOf(query, clientId, verifier)
     const answers = await Promise.all([1, 2].map(() => post(api.url, '/oauth/token', take)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
     expect(await works(answers.find(({ status }) => status === 200)!.body.access_token)).toBe(false)
@@ -161,13 +149,7 @@ describe('a code', () => {
     const { verifier, challenge } = pkce()
     const { query } = await consent(browser, authorizePath(clientId, challenge))
     await api.pool.query(`update oauth_codes set expires_at = expires_at - interval '61 s'`)
-    const take = {
-      grant_type: 'authorization_code',
-      code: query.get('code')!,
-      client_id: clientId,
-      redirect_uri: REDIRECT,
-      code_verifier: verifier,
-    }
+    const take = takeOf(query, clientId, verifier)
     expect((await post(api.url, '/oauth/token', take)).body.error).toBe('invalid_grant')
   })
 })
@@ -231,13 +213,7 @@ describe('a client that is named by a document', () => {
     const { page: shown, query } = await consent(browser, authorizePath(ADDRESS, challenge))
     expect(shown.text).toContain('assistant.example.org')
     expect(fetched - before).toBe(1)
-    const take = {
-      grant_type: 'authorization_code',
-      code: query.get('code')!,
-      client_id: ADDRESS,
-      redirect_uri: REDIRECT,
-      code_verifier: verifier,
-    }
+    const take = takeOf(query, ADDRESS, verifier)
     expect((await post(api.url, '/oauth/token', take)).status).toBe(200)
   })
 
