@@ -74,6 +74,8 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
           onError: (error, environment) => log.warn({ err: error, environment }, 'a replica of facts failed: Postgres answers'),
         })
   const requests = outgoing({ allowPrivateNetwork })
+  // Their addresses are named by clients, and not by anybody who may configure one.
+  const documents = outgoing({ allowPrivateNetwork: false })
   const clients = storeClients({ outgoing: requests, tokens: googleTokens(requests), ...config.stores })
   const board = operatorBoard(config, log, resources)
   const blocks = blockCutting(pool, (error, environment) =>
@@ -82,7 +84,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const pools = [checks, watching, listing, stepping, scanning]
   const closeAll = async () => {
     await Promise.all([replicas?.close(), blocks.end()])
-    await Promise.all([measurements.close(), ...pools.map(one => one.end()), requests.close(), board?.close()])
+    await Promise.all([measurements.close(), ...pools.map(one => one.end()), requests.close(), documents.close(), board?.close()])
   }
   const deps = {
     pool,
@@ -100,7 +102,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     trustedProxies,
     mcpOrigins: config.mcpOrigins,
     oauthRegistration: config.oauthRegistration,
-    clientDocuments: clientDocuments(requests),
+    clientDocuments: clientDocuments(documents),
     rateLimit,
     projectRateLimit,
     addressRateLimit,

@@ -3,6 +3,7 @@ import { orderedId } from '../../store/ids.ts'
 import { transaction } from '../../store/transaction.ts'
 import { alreadyExists, conflict, invalidField } from '../kernel/refusal.ts'
 import { accountName, isAccountName } from './account-name.ts'
+import { endGrants } from './grants/grant.ts'
 import { endFirstLink, hasOperators, lockFirstOperator, readLink, takeLink } from './links.ts'
 import { clearPasskeys } from './passkeys/passkey.ts'
 import { assertChoosable, hashPassword } from './password.ts'
@@ -137,7 +138,7 @@ export async function setOwner(tx: Tx, operator: string, isOwner: boolean): Prom
   await endSessions(tx, operator)
 }
 
-/** The account signs in nowhere any more; its address is free. Throws `conflict` for the last owner. */
+/** The account signs in nowhere any more, and its assistants neither; its address is free. Throws `conflict` for the last owner. */
 export async function closeOperator(tx: Tx, operator: string): Promise<void> {
   await assertAnotherOwner(tx, operator)
   await tx.query('update operators set closed_at = clock_timestamp(), password_hash = null where id = $1', [operator])
@@ -146,15 +147,18 @@ export async function closeOperator(tx: Tx, operator: string): Promise<void> {
   await tx.query('delete from operator_roles where operator = $1', [operator])
   await tx.query('delete from operator_links where operator = $1', [operator])
   await endSessions(tx, operator)
+  await endGrants(tx, 'operator', operator)
 }
 
-/** Password, second factor, passkeys and sessions are gone: what remains is a link with which a new password is chosen. */
+/** Password, second factor, passkeys, sessions and assistants are gone: what remains is a link with which a new password is chosen. */
 export async function resetOperator(tx: Tx, operator: string): Promise<void> {
   await lockOperator(tx, operator)
   await tx.query('update operators set password_hash = null where id = $1', [operator])
   await clearSecondFactor(tx, operator)
   await clearPasskeys(tx, operator)
   await endSessions(tx, operator)
+  // Whoever had the account may have allowed an assistant of their own.
+  await endGrants(tx, 'operator', operator)
 }
 
 /** Demands a second factor of everybody (null) or of one operator, or no longer does. Sessions without one end. */
