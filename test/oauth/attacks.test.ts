@@ -17,6 +17,7 @@ import {
   REDIRECT,
   register,
   signedInOperator,
+  takeOf,
 } from '../harness/oauth.ts'
 import { type Visitor, visitor } from '../harness/operators.ts'
 
