@@ -11,7 +11,7 @@ import { alert, field, showPage } from './page.ts'
 import { answerIn, askedFor, LATE, PASSKEY_SCRIPT, passkeyForm } from './passkey-form.ts'
 import { askAgain, askToSignIn, redirectTo, type SessionDeps } from './session.ts'
 
-export const PASSKEYS = `${ACCOUNT}/passkeys`
+const PASSKEYS = `${ACCOUNT}/passkeys`
 
 type Shown = { name?: string; fault?: string | undefined; failed?: string }
 

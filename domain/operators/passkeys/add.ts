@@ -15,7 +15,7 @@ export const MOST_PASSKEYS = 20
 export const MOST_OF_PASSKEY_NAME = 60
 
 /** Throws `invalid_data`. */
-export function checkedPasskeyName(given: string): string {
+function checkedPasskeyName(given: string): string {
   const name = given.trim()
   if (name === '' || [...name].length > MOST_OF_PASSKEY_NAME || /\p{C}/u.test(name))
     throw invalidField('name', `must have between 1 and ${MOST_OF_PASSKEY_NAME} characters, all of them printable`)
