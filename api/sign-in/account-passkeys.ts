@@ -31,7 +31,7 @@ async function showAdd(deps: SessionDeps, ctx: Context, who: SignedIn, { name, f
   })
   const body = html`<p>A passkey is kept by your device, your browser or a security key, and asks for your finger, your face or a PIN. With it you sign in without password and code.</p>
 ${alert(failed)}${form}
-<p class="alert" data-without-passkey>This browser makes no passkeys here. It needs script, and the address ${asked.site.origin}.</p>
+<p class="alert" data-without-passkey>This browser makes no passkeys here: they need script, and the address ${asked.site.origin}.</p>
 <p class="below"><a href="${ACCOUNT}">Not now</a></p>`
   const status = failed === undefined && fault === undefined ? 200 : 422
   showPage(ctx, { title: 'A new passkey', body, signedInAs: who.operator.email, scripts: [PASSKEY_SCRIPT] }, status)
