@@ -1,5 +1,5 @@
 import type { AppleAdsEntities, ChangedField, EntityTarget } from '../../domain/integrations/apple-ads/change.ts'
-import type { AdsAnswer, AppleAds } from './client.ts'
+import type { AdsAnswer, AppleAds, AppleRequest } from './client.ts'
 import { credentialsOf } from './credentials.ts'
 import { entityStatusOf } from './reports.ts'
 
@@ -39,11 +39,25 @@ function refusedBy(answer: Exclude<AdsAnswer, { is: 'data' }>): Refused {
 /** Apple's ids are numbers; one that a number cannot hold is sent as it is. */
 const idOf = (id: string): number | string => (Number.isSafeInteger(Number(id)) ? Number(id) : id)
 
+/** Asks with the settings of an integration. */
+async function asked(
+  appleAds: AppleAds,
+  settings: Record<string, unknown>,
+  request: AppleRequest & { signal: AbortSignal },
+): Promise<AdsAnswer> {
+  const credentials = credentialsOf(settings)
+  if (!credentials) return { is: 'refused', why: 'the integration has no credentials' }
+  try {
+    return await appleAds.request(credentials, request)
+  } catch (error) {
+    if (!request.signal.aborted) throw error
+    return { is: 'unknown', why: 'timeout', isTimeout: true, afterSeconds: null, wasSent: true }
+  }
+}
+
 export const appleAdsEntities = (appleAds: AppleAds): AppleAdsEntities => ({
-  async present(settings, target, field) {
-    const credentials = credentialsOf(settings)
-    if (!credentials) return { is: 'refused', why: 'the integration has no credentials' }
-    const answer = await appleAds.request(credentials, { method: 'GET', path: pathOf(target), org: target.org })
+  async present(settings, target, field, signal) {
+    const answer = await asked(appleAds, settings, { method: 'GET', path: pathOf(target), org: target.org, signal })
     return answer.is === 'data' ? { is: 'value', ...valueIn(answer.data, target, field) } : refusedBy(answer)
   },
 
@@ -57,10 +71,8 @@ export const appleAdsEntities = (appleAds: AppleAds): AppleAdsEntities => ({
     return { method: 'PUT', path, body: [{ id: idOf(id), ...change }] }
   },
 
-  async send(settings, target, call) {
-    const credentials = credentialsOf(settings)
-    if (!credentials) return { is: 'refused', why: 'the integration has no credentials' }
-    const answer = await appleAds.request(credentials, { ...call, org: target.org })
+  async send(settings, target, call, signal) {
+    const answer = await asked(appleAds, settings, { ...call, org: target.org, signal })
     return answer.is === 'data' ? { is: 'applied' } : refusedBy(answer)
   },
 })

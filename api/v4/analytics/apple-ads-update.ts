@@ -11,10 +11,13 @@ import {
 } from '../../../domain/integrations/apple-ads/change.ts'
 import { getConnection, openOfEnvironment } from '../../../domain/integrations/apple-ads/connection.ts'
 import {
+  ASKING_MS,
   type BegunUpdate,
+  type Claimed,
   claimUpdate,
   findTarget,
   findUpdate,
+  type KnownUpdate,
   recordSending,
   releaseUpdate,
   settleUpdate,
@@ -22,11 +25,12 @@ import {
   type UpdateKey,
 } from '../../../domain/integrations/apple-ads/update-records.ts'
 import { countUse, type UseKind } from '../../../domain/integrations/apple-ads/uses.ts'
-import { audit } from '../../../domain/kernel/audit/record.ts'
+import { audit, type Trail } from '../../../domain/kernel/audit/record.ts'
 import { canonicalJson } from '../../../domain/kernel/canonical-json.ts'
 import { conflict, invalidField, invalidFields, notFound, Refusal } from '../../../domain/kernel/refusal.ts'
 import type { AnswerBody } from '../../../schemas/operation-types.ts'
 import type { Tx } from '../../../store/connect.ts'
+import { timeLimit } from '../../../store/time-limit.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { Problem } from '../../errors.ts'
 import { type ApiDeps, preparedTransaction } from '../../operation.ts'
@@ -40,10 +44,12 @@ type Call = {
   idempotencyKey: string | undefined
   /** Of a call that is to be confirmed: it must leave its key free. */
   dryRun: boolean
+  trail: Trail
   inTurn: StatementTurn
   deps: ApiDeps
 }
-type Prepared = { key: UpdateKey; answer: Answer; integration: number | null; target: EntityTarget | null }
+/** `isKnown`: the answer is that of a former request. */
+type Prepared = { answer: Answer; isKnown: boolean }
 
 function keyOf({ body, environment, idempotencyKey }: Call): UpdateKey {
   const { idempotency_key: own } = body
@@ -67,22 +73,22 @@ async function count(tx: Tx, project: number, kind: UseKind, what: string): Prom
     })
 }
 
+const inProgress = () =>
+  new Problem('idempotency_in_progress', 'a request with this idempotency key is being performed', { headers: { 'Retry-After': '1' } })
+
 /** The stored answer of a request that was carried out. Throws for one that cannot be begun. */
-function answeredBy(begun: BegunUpdate): Answer | null {
+function answeredBy(begun: Exclude<KnownUpdate | BegunUpdate, { is: 'open' | 'claimed' }>): Answer {
   switch (begun.is) {
     case 'answered':
       return begun.answer as Answer
     case 'other':
       throw new Problem('idempotency_conflict', 'this idempotency key was used with another request')
     case 'in_progress':
-      throw new Problem('idempotency_in_progress', 'a request with this idempotency key is being performed', {
+      throw inProgress()
+    case 'busy':
+      throw new Problem('conflict', 'another request changes this entity at this moment: read it again', {
         headers: { 'Retry-After': '1' },
       })
-    case 'busy':
-      throw conflict('another request changes this entity at this moment: read it again')
-    case 'new':
-    case 'unknown':
-      return null
     default:
       return begun satisfies never
   }
@@ -96,51 +102,63 @@ function assertDone(result: SendResult | { is: 'value' }): void {
   if (result.is === 'unavailable') throw new Refusal('network_error', `Apple did not answer: ${result.why}`)
 }
 
-/** Checks the request, claims its key, and asks Apple. What it returns is certain, and is settled in the transaction of the operation. */
+/**
+ * Checks the request, claims its key, and asks Apple. What Apple has done is settled and audited here: whatever else is stored meanwhile as
+ * the answer to the key, the transaction of the operation only repeats it.
+ */
 async function prepare(call: Call): Promise<Prepared> {
   const { body, project, environment, dryRun, inTurn } = call
   const key = keyOf(call)
   const read = changeIn(body)
   if ('faults' in read) throw invalidFields(read.faults)
   const hash = hashOf(body)
-  const { number: integration } = await inTurn(db => getConnection(db, environment))
   const known = await inTurn(db => findUpdate(db, key, hash))
-  const stored = known ? answeredBy(known) : null
-  if (stored) return { key, answer: stored, integration: null, target: null }
+  if (known && known.is !== 'open') return { answer: answeredBy(known), isKnown: true }
+  const { number: integration } = await inTurn(db => getConnection(db, environment))
+  const limit = timeLimit(ASKING_MS)
   const begun = await inTurn(db =>
     transaction(db, async tx => {
       await count(tx, project, 'update', 'changes')
       return claimUpdate(tx, key, { hash, ...body })
     }),
   )
-  const meanwhile = answeredBy(begun)
-  if (meanwhile) return { key, answer: meanwhile, integration: null, target: null }
+  if (begun.is !== 'claimed') return { answer: answeredBy(begun), isKnown: true }
+  const claimed = { ...key, claim: begun.claim }
   // Whether Apple may have made the change, in this request or in one before it with the same key.
-  const sending = { isUncertain: begun.is === 'unknown' }
+  const sending = { isUncertain: begun.before !== null }
   try {
     const target = await inTurn(db => findTarget(db, integration, body))
     if (!target) throw notFound('entity of Apple Ads')
-    const answer = await change(call, { key, begun, target, change: read.change, sending })
-    if (dryRun) {
-      await inTurn(db => releaseUpdate(db, key, begun.is === 'new'))
-      return { key, answer, integration: null, target: null }
-    }
-    return { key, answer, integration, target }
+    const changing = { claimed, formerly: begun.before, target, change: read.change, sending, signal: limit.signal }
+    const answer = await change(call, changing)
+    if (dryRun) await inTurn(db => releaseUpdate(db, claimed, begun.before === null))
+    else await inTurn(db => transaction(db, tx => settle(tx, call.trail, { key, answer, integration, target })))
+    return { answer, isKnown: false }
   } catch (error) {
-    await inTurn(db => releaseUpdate(db, key, !sending.isUncertain))
+    await inTurn(db => releaseUpdate(db, claimed, !sending.isUncertain))
     throw error
+  } finally {
+    limit.end()
   }
 }
 
-type Changing = { key: UpdateKey; begun: BegunUpdate; target: EntityTarget; change: EntityChange; sending: { isUncertain: boolean } }
+type Changing = {
+  claimed: Claimed
+  /** The value that a former request may have replaced. */
+  formerly: string | null
+  target: EntityTarget
+  change: EntityChange
+  sending: { isUncertain: boolean }
+  signal: AbortSignal
+}
 
 async function change({ body, project, environment, dryRun, inTurn, deps }: Call, changing: Changing): Promise<Answer> {
-  const { key, begun, target, change: wanted, sending } = changing
+  const { claimed, formerly, target, change: wanted, sending, signal } = changing
   const { field, before, after } = wanted
   const isDry = body.dry_run || dryRun
   const opened = await inTurn(db => openOfEnvironment(db, deps.secrets, environment))
   if (!opened) throw notFound('integration searchads')
-  const present = await deps.appleAds.present(opened.settings, target, field)
+  const present = await deps.appleAds.present(opened.settings, target, field, signal)
   assertDone(present)
   if (present.is !== 'value') throw notFound('entity of Apple Ads')
   const { value, currency } = present
@@ -156,7 +174,7 @@ async function change({ body, project, environment, dryRun, inTurn, deps }: Call
     applied,
     would_send: wouldSend,
   })
-  if (begun.is === 'unknown' && value !== null && isSame(field, value, after)) return answer(true, null, begun.before)
+  if (formerly !== null && value !== null && isSame(field, value, after)) return answer(true, null, formerly)
   // Apple has another value, so the former request is not what is true now.
   sending.isUncertain = false
   if (value === null || !isSame(field, value, before)) throw conflict(`${field} is ${value ?? 'not set'} and not ${before}: read it again`)
@@ -166,34 +184,37 @@ async function change({ body, project, environment, dryRun, inTurn, deps }: Call
   if (isDry) return answer(false, request as Answer['would_send'])
   if (isSame(field, value, after)) return answer(false)
   const use = useOf(wanted, value)
-  await inTurn(db =>
+  const isOurs = await inTurn(db =>
     transaction(db, async tx => {
       // A repetition of a request that Apple did not get was counted already.
-      if (use && begun.is === 'new') await count(tx, project, use, use === 'enable' ? 'enables' : 'raises')
-      await recordSending(tx, key, value)
+      if (use && formerly === null) await count(tx, project, use, use === 'enable' ? 'enables' : 'raises')
+      return recordSending(tx, claimed, value)
     }),
   )
+  if (!isOurs) throw inProgress()
   sending.isUncertain = true
-  const sent = await deps.appleAds.send(opened.settings, target, request)
+  const sent = await deps.appleAds.send(opened.settings, target, request, signal)
   if (sent.is === 'refused' || sent.is === 'absent') sending.isUncertain = false
   assertDone(sent)
   return answer(true)
 }
 
-export const v4UpdateAppleAdsEntity = preparedTransaction('v4UpdateAppleAdsEntity', prepare, async ({ trail, tx, prepared }) => {
-  const { key, answer, integration, target } = prepared
-  if (integration !== null && target !== null) {
-    await settleUpdate(tx, key, answer)
-    if (answer.applied) {
-      if (answer.field === 'status') await storeStatus(tx, integration, target, answer.after)
-      const value = (text: string) => ({ [answer.field]: text })
-      await audit(tx, trail, {
-        resource: `apple_ads_${target.type}`,
-        id: target.id,
-        before: value(answer.before),
-        after: value(answer.after),
-      })
-    }
-  }
-  return { body: answer, ...(integration === null && { headers: { 'Idempotency-Replayed': 'true' } }) }
-})
+type Made = { key: UpdateKey; answer: Answer; integration: number; target: EntityTarget }
+
+async function settle(tx: Tx, trail: Trail, { key, answer, integration, target }: Made): Promise<void> {
+  const isFirst = await settleUpdate(tx, key, answer)
+  if (!isFirst || !answer.applied) return
+  if (answer.field === 'status') await storeStatus(tx, integration, target, answer.after)
+  const value = (text: string) => ({ [answer.field]: text })
+  await audit(tx, trail, {
+    resource: `apple_ads_${target.type}`,
+    id: target.id,
+    before: value(answer.before),
+    after: value(answer.after),
+  })
+}
+
+export const v4UpdateAppleAdsEntity = preparedTransaction('v4UpdateAppleAdsEntity', prepare, async ({ prepared: { answer, isKnown } }) => ({
+  body: answer,
+  ...(isKnown && { headers: { 'Idempotency-Replayed': 'true' } }),
+}))

@@ -15,15 +15,19 @@ type Failed = { is: 'absent' | 'refused' | 'unavailable' | 'timeout'; why: strin
 /** `unavailable` and `timeout`: whether Apple made the change is unknown. */
 export type SendResult = { is: 'applied' } | Failed
 
-/** Reads and changes entities at Apple, with the settings of an integration. Never throws for what Apple does. */
+/**
+ * Reads and changes entities at Apple, with the settings of an integration. Never throws for what Apple does, nor when the signal aborts:
+ * that is a `timeout`.
+ */
 export type AppleAdsEntities = {
   present(
     settings: Record<string, unknown>,
     target: EntityTarget,
     field: ChangedField,
+    signal: AbortSignal,
   ): Promise<{ is: 'value'; value: string | null; currency: string } | Failed>
   callOf(target: EntityTarget, change: { field: ChangedField; after: string; currency: string }): AppleCall
-  send(settings: Record<string, unknown>, target: EntityTarget, call: AppleCall): Promise<SendResult>
+  send(settings: Record<string, unknown>, target: EntityTarget, call: AppleCall, signal: AbortSignal): Promise<SendResult>
 }
 
 export type UpdateInput = {

@@ -26,7 +26,7 @@ export async function appleAdsServer() {
     currency: 'USD',
     pageSize: 1000,
     /** Replaces the answer to a request of the API. */
-    instead: (_: VendorRequest): VendorReply | undefined => undefined,
+    instead: (_: VendorRequest): VendorReply | undefined | Promise<VendorReply | undefined> => undefined,
     token: { status: 200 } as { status: number },
     changes: [] as { path: string; body: unknown }[],
   }
@@ -88,14 +88,14 @@ export async function appleAdsServer() {
     return { status: 200, body: { data: { reportingDataResponse: { row: data } }, ...rest } }
   }
 
-  const server = await vendor(request => {
+  const server = await vendor(async request => {
     const { method, path, query } = request
     if (path === '/auth/oauth2/token') {
       const given = new URLSearchParams(request.body.toString())
       if (state.token.status !== 200 || !isSigned(given.get('client_secret')!)) return { status: 400, body: { error: 'invalid_client' } }
       return { status: 200, body: { access_token: TOKEN, token_type: 'Bearer', expires_in: 3600 } }
     }
-    const replaced = state.instead(request)
+    const replaced = await state.instead(request)
     if (replaced) return replaced
     if (request.headers.authorization !== `Bearer ${TOKEN}`) return { status: 401, body: {} }
     if (path === '/api/v5/acls')

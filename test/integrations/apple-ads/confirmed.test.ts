@@ -23,6 +23,7 @@ beforeEach(async () => {
   project = await api.newProject()
   apple.state.entities = entities()
   apple.state.changes.length = 0
+  apple.state.instead = () => undefined
   await connect(api, project, apple.settings)
   await connected(api, project.secret)
 })
@@ -53,6 +54,85 @@ test('nothing is sent before the operator has confirmed it', async () => {
     project.id,
   ])
   expect(rows).toEqual([{ resource: 'apple_ads_campaign' }])
+  await client.close()
+})
+
+type Client = Awaited<ReturnType<typeof connectedTo>>
+async function confirmed(client: Client, request: object) {
+  const { content } = await call(client, 'update_apple_ads_entity', { ...request })
+  const { token, confirm_id } = content.confirmation
+  return { ...request, confirmation_token: token, confirm_id, reason: 'a test of it' }
+}
+
+const audited = async () =>
+  (await api.pool.query(`select resource, after from audit_log where project = $1 and operation = 'v4UpdateAppleAdsEntity'`, [project.id]))
+    .rows
+const record = async () => (await api.pool.query('select * from apple_ads_updates where environment = $1', [project.production])).rows[0]
+
+/** Apple's answer to the next change waits until it is let go. */
+function heldChange() {
+  let reach = () => {}
+  let letGo = () => {}
+  const reached = new Promise<void>(resolve => (reach = resolve))
+  const free = new Promise<void>(resolve => (letGo = resolve))
+  apple.state.instead = async ({ method }) => {
+    if (method !== 'PUT') return undefined
+    reach()
+    await free
+    return undefined
+  }
+  return { reached, letGo: () => letGo() }
+}
+
+test('of two confirmed calls with one key at the same time, the other is told to wait, and the change is settled and audited', async () => {
+  const client = await connectedTo(api.url, (await newGrant(api, project)).token)
+  const [one, other, late] = [await confirmed(client, raised), await confirmed(client, raised), await confirmed(client, raised)]
+  const busy = await confirmed(client, { ...raised, idempotency_key: 'raise-2' })
+  const { reached, letGo } = heldChange()
+  const first = call(client, 'update_apple_ads_entity', one)
+  await reached
+  const { claimed_until, created_at } = await record()
+  expect(Date.parse(claimed_until) - Date.parse(created_at)).toBeLessThanOrEqual(60_001)
+  const waiting = await call(client, 'update_apple_ads_entity', other)
+  expect(waiting.error).toMatchObject({ status: 409, retry_after: 1, error: { code: 'idempotency_in_progress' } })
+  expect((await call(client, 'update_apple_ads_entity', busy)).error).toMatchObject({
+    status: 409,
+    retry_after: 1,
+    error: { code: 'conflict' },
+  })
+  letGo()
+  const { content } = await first
+  expect(content).toMatchObject({ status: 200, result: { applied: true, before: '20', after: '30' } })
+  expect(await audited()).toEqual([{ resource: 'apple_ads_campaign', after: { daily_budget: '30' } }])
+  expect(await record()).toMatchObject({ settled_at: expect.any(String), claimed_until: null, answer: { applied: true } })
+  expect((await call(client, 'update_apple_ads_entity', late)).content.result).toEqual(content.result)
+  // The other key is free: what it asks for is looked at anew.
+  const again = await call(client, 'update_apple_ads_entity', { ...raised, idempotency_key: 'raise-2' })
+  expect(again.error).toMatchObject({ status: 409, error: { message: 'daily_budget is 30 and not 20: read it again' } })
+  expect(apple.state.changes).toHaveLength(1)
+  await client.close()
+})
+
+test('a call whose process died after the change is settled and audited by a repetition, when its claim is over', async () => {
+  const client = await connectedTo(api.url, (await newGrant(api, project)).token)
+  const [died, waits, repeats] = [await confirmed(client, raised), await confirmed(client, raised), await confirmed(client, raised)]
+  apple.state.instead = ({ method }) => {
+    if (method !== 'PUT') return undefined
+    apple.state.entities[0]!.budget = '30'
+    return 'cut'
+  }
+  expect((await call(client, 'update_apple_ads_entity', died)).error.status).toBe(502)
+  apple.state.instead = () => undefined
+  const claim = (until: string) => api.pool.query(`update apple_ads_updates set claimed_until = clock_timestamp() + $1::interval`, [until])
+  await claim('30 seconds')
+  expect((await call(client, 'update_apple_ads_entity', waits)).error.error.code).toBe('idempotency_in_progress')
+  await claim('0 seconds')
+  expect((await call(client, 'update_apple_ads_entity', repeats)).content).toMatchObject({
+    status: 200,
+    result: { applied: true, before: '20' },
+  })
+  expect(await audited()).toHaveLength(1)
+  expect(await record()).toMatchObject({ answer: { applied: true } })
   await client.close()
 })
 
