@@ -289,8 +289,9 @@ test.each([
   }
   await fill(most)
   expect((await update(request())).status).toBe(429)
-  expect((await update({ ...request(), dry_run: true })).status).toBe(200)
+  expect((await update({ ...request(), dry_run: true })).status).toBe(429)
   expect(apple.state.changes).toEqual([])
   await fill(most - 1)
+  expect((await update({ ...request(), dry_run: true })).status).toBe(200)
   expect((await update(request())).status).toBe(200)
 })
