@@ -60,7 +60,7 @@ export async function appleAdsReport(access: FactAccess, environment: Environmen
     spendByEntity(scanning, { integration, level, days, currency, countries, campaigns }, closingEdges(windows)),
     readTracked(access, environment, { days, now, windows, currency, revenue, countries }),
   ])
-  const frame: AdsFrame = { windows, days, perUnit: tracked.perUnit, hasDays: known.size > 0 }
+  const frame: AdsFrame = { windows, days, perUnit: tracked.perUnit, firstRead: known.keys().next().value ?? null }
   const isWanted = ({ status, delivery }: Entity) =>
     (statuses === null || (status !== null && statuses.includes(status))) &&
     (deliveries === null || (delivery !== null && deliveries.includes(delivery)))
@@ -95,7 +95,7 @@ export async function appleAdsReport(access: FactAccess, environment: Environmen
     if (own) own.revenue[part]![age]! += paid
   }
   const ordered = [...sums]
-    .map(([id, own]) => ({ entity: entities.find(level, id)!, own, spend: spendOf(own, frame.hasDays) }))
+    .map(([id, own]) => ({ entity: entities.find(level, id)!, own, spend: spendOf(own, frame.firstRead !== null) }))
     .sort((a, b) => bySpend(a.spend, b.spend) || byIds(a.entity, b.entity))
   const total = emptySums(frame)
   for (const { own } of ordered) addSums(total, own)
