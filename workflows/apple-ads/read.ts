@@ -15,7 +15,7 @@ import { messageOf, RetryAt } from '../engine/policy.ts'
 import type { RunContext, StepScope, Workflow } from '../engine/workflow.ts'
 import type { AppleAds } from './client.ts'
 import { credentialsOf } from './credentials.ts'
-import { AppleFailed, type Ask, listEntities, readReport } from './reports.ts'
+import { AppleFailed, type Ask, items, listEntities, missing, readReport } from './reports.ts'
 
 export type AppleAdsDeps = { pool: Pool; secrets: Secrets; appleAds: AppleAds }
 
@@ -85,14 +85,10 @@ async function begin({ pool, secrets }: AppleAdsDeps, number: number, ask: Ask):
 }
 
 function orgsIn(data: unknown): AppleOrg[] {
-  if (!Array.isArray(data)) return []
-  return data.flatMap(one => {
-    const { orgId, orgName, currency, timeZone, roleNames } = (one ?? {}) as Record<string, unknown>
-    if (typeof orgId !== 'number' && typeof orgId !== 'string') return []
+  return items(data, 'the organisations').map(({ orgId, orgName, currency, timeZone, roleNames }) => {
+    if (typeof orgId !== 'number' && typeof orgId !== 'string') throw missing('the id of an organisation')
     const roles = Array.isArray(roleNames) ? roleNames.filter(role => typeof role === 'string') : []
-    return [
-      { id: String(orgId), name: String(orgName ?? orgId), currency: String(currency ?? ''), time_zone: String(timeZone ?? ''), roles },
-    ]
+    return { id: String(orgId), name: String(orgName ?? orgId), currency: String(currency ?? ''), time_zone: String(timeZone ?? ''), roles }
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Level, ReadEntity, ReadSpend } from '../../domain/integrations/apple-ads/spend.ts'
-import type { AdsAnswer, AppleRequest } from './client.ts'
+import { type AdsAnswer, type AppleRequest, unexpected } from './client.ts'
 
 /** Asks Apple; throws `AppleFailed` for everything but data. */
 export type Ask = (request: AppleRequest) => Promise<Extract<AdsAnswer, { is: 'data' }>>
@@ -20,13 +20,30 @@ const CHUNK_DAYS = 30
 const DAY_MS = 86_400_000
 
 const isItem = (value: unknown): value is Item => typeof value === 'object' && value !== null
-const items = (value: unknown): Item[] => (Array.isArray(value) ? value.filter(isItem) : [])
 const idOf = (value: unknown): string | null => (typeof value === 'number' || typeof value === 'string' ? String(value) : null)
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
-const countOf = (value: unknown): number => (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : 0)
+
+/** What is not in its place is unknown: read as nothing, it would delete spend that is known. */
+export const missing = (what: string) => new AppleFailed(unexpected(`without ${what}`))
+
+/** `what`: for the message. */
+export function items(value: unknown, what: string): Item[] {
+  if (!Array.isArray(value) || !value.every(isItem)) throw missing(what)
+  return value
+}
+
+function countOf(value: unknown, what: string): number {
+  if (value === null || value === undefined) return 0
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) throw missing(what)
+  return value
+}
 
 /** All pages of a list. `page` gives the request of the page that begins there. */
-async function allPages(ask: Ask, page: (offset: number) => AppleRequest, itemsOf: (data: unknown) => Item[] = items): Promise<Item[]> {
+async function allPages(
+  ask: Ask,
+  page: (offset: number) => AppleRequest,
+  itemsOf = (data: unknown) => items(data, 'a list'),
+): Promise<Item[]> {
   const all: Item[] = []
   for (;;) {
     const { data, total } = await ask(page(all.length))
@@ -66,9 +83,9 @@ export async function listEntities(ask: Ask, org: string, level: Level, campaign
           path: `${level === 'campaigns' ? '/campaigns' : `/campaigns/${campaign}/adgroups`}?limit=${PAGE}&offset=${offset}`,
           org,
         }))
-  return found.flatMap(one => {
+  return found.map(one => {
     const id = idOf(one.id)
-    if (id === null) return []
+    if (id === null) throw missing('the id of an entity')
     return {
       id,
       campaign_id: level === 'campaigns' ? id : campaign!,
@@ -112,14 +129,18 @@ export async function readReport(
           returnGrandTotals: false,
         },
       }),
-      data => items(isItem(data) && isItem(data.reportingDataResponse) ? data.reportingDataResponse.row : null),
+      data => items(isItem(data) && isItem(data.reportingDataResponse) ? data.reportingDataResponse.row : null, 'the rows of a report'),
     )
     for (const row of rows) {
-      const entity = isItem(row.metadata) ? entityIn(row.metadata, org, level, campaign) : null
-      if (!entity) continue
+      const { metadata } = row
+      if (!isItem(metadata)) throw missing('what a row is of')
+      const entity = entityIn(metadata, org, level, campaign)
+      // What is too little for a row of its own is of no entity.
+      if (!entity && row.other === true) continue
+      if (!entity) throw missing('the id of a row')
       entities.set(entity.id, entity)
-      const country = textOf((row.metadata as Item).countryOrRegion) ?? ''
-      spend.push(...items(row.granularity).flatMap(day => spendIn(day, entity, country)))
+      const country = textOf(metadata.countryOrRegion) ?? ''
+      spend.push(...items(row.granularity, 'the days of a row').flatMap(day => spendIn(day, entity, country)))
     }
   }
   return { entities: [...entities.values()], spend }
@@ -155,14 +176,21 @@ function entityIn(of: Item, org: string, level: Level, campaign: string | null):
 }
 
 const AMOUNT = /^\d{1,15}(\.\d{1,10})?$/
+const CURRENCY = /^[A-Z]{3}$/
+const DATE = /^\d{4}-\d\d-\d\d/
 
+/** Nothing where nothing happened on the day. */
 function spendIn(day: Item, { id, campaign_id }: ReadEntity, country: string): ReadSpend[] {
-  const amount = isItem(day.localSpend) ? day.localSpend : {}
-  const [date, spend, currency] = [textOf(day.date), idOf(amount.amount) ?? '0', textOf(amount.currency)]
-  const [impressions, taps] = [countOf(day.impressions), countOf(day.taps)]
+  const [impressions, taps] = [countOf(day.impressions, 'impressions'), countOf(day.taps, 'taps')]
   // Version 5 counts installs after a view, too; version 4 had only one number.
-  const installs = countOf(day.totalInstalls ?? day.installs)
-  if (date === null || currency === null || !AMOUNT.test(spend)) return []
+  const installs = countOf(day.totalInstalls ?? day.installs, 'installs')
+  const date = textOf(day.date)
+  if (date === null || !DATE.test(date)) throw missing('the date of a day')
+  if (!isItem(day.localSpend) && impressions + taps + installs === 0) return []
+  const { amount, currency } = isItem(day.localSpend) ? day.localSpend : {}
+  const spend = idOf(amount)
+  if (spend === null || !AMOUNT.test(spend)) throw missing('an amount of spend')
+  if (typeof currency !== 'string' || !CURRENCY.test(currency)) throw missing('the currency of spend')
   if (Number(spend) === 0 && impressions + taps + installs === 0) return []
   return [{ id, campaign_id, date: date.slice(0, 10), country, currency, spend, impressions, taps, installs }]
 }

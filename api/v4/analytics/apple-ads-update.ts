@@ -254,7 +254,7 @@ async function send({ project, inTurn, deps }: Call, { target, settings, value, 
   )
   if (!isOurs) throw inProgress()
   sending.isUncertain = true
-  const sent = await deps.appleAds.send(settings, target, deps.appleAds.callOf(target, { field, after, currency }), signal)
+  const sent = await deps.appleAds.send(settings, target, { field, after, currency }, signal)
   if (sent.is === 'refused' || sent.is === 'absent') sending.isUncertain = false
   assertDone(sent)
   return answerOf(target, change, { before, applied: true })

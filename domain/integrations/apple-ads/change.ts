@@ -9,6 +9,8 @@ export type EntityTarget = { type: EntityType; id: string; campaign: string; adG
 /** One change of one field. `before`: what the caller believes to be the present value. */
 export type EntityChange = { field: ChangedField; before: string; after: string }
 
+/** `currency`: of the present amount. */
+export type SentChange = { field: ChangedField; after: string; currency: string }
 /** What is sent to Apple. */
 export type AppleCall = { method: 'PUT'; path: string; body: unknown }
 type Failed = { is: 'absent' | 'refused' | 'unavailable' | 'timeout'; why: string }
@@ -26,8 +28,9 @@ export type AppleAdsEntities = {
     field: ChangedField,
     signal: AbortSignal,
   ): Promise<{ is: 'value'; value: string | null; currency: string } | Failed>
-  callOf(target: EntityTarget, change: { field: ChangedField; after: string; currency: string }): AppleCall
-  send(settings: Record<string, unknown>, target: EntityTarget, call: AppleCall, signal: AbortSignal): Promise<SendResult>
+  /** What is sent for the change. */
+  callOf(target: EntityTarget, change: SentChange): AppleCall
+  send(settings: Record<string, unknown>, target: EntityTarget, change: SentChange, signal: AbortSignal): Promise<SendResult>
 }
 
 export type UpdateInput = {

@@ -102,10 +102,9 @@ export function figuresOf(sums: AdsSums, frame: AdsFrame, hasApple = true): AdsF
       arpu: ratio(revenue, counted(users), MONEY_PLACES),
       arppu: ratio(revenue, counted(paying), MONEY_PLACES),
     },
-    apple:
-      hasDays
-        ? { spend: spend && money(spend), impressions, taps, installs, avg_cpa: spend && ratio(spend, counted(installs), MONEY_PLACES) }
-        : null,
+    apple: hasDays
+      ? { spend: spend && money(spend), impressions, taps, installs, avg_cpa: spend && ratio(spend, counted(installs), MONEY_PLACES) }
+      : null,
     roas: ratio(revenue, spend, RATIO_PLACES),
     windows: Object.fromEntries(windows.map((window, i) => [window.code, windowFigures(sums, frame, window, i, spend)])),
   }

@@ -183,6 +183,55 @@ test('the spend of a closed part of which no day was read is unknown, and so is 
   expect((await windowsOf()).map(({ d30 }: { d30: { spend_closed: number } }) => d30.spend_closed)).toEqual([0, 30])
 })
 
+/** The spend of the campaign on its days, as it is stored. */
+const stored = async () =>
+  (
+    await api.pool.query(
+      `select s.date::text, s.country, s.spend::text from apple_ads_spend s join integrations i on i.number = s.integration
+       where i.environment = $1 and s.level = 0 and s.campaign_id = $2 order by 1, 2`,
+      [project.production, String(CAMPAIGN)],
+    )
+  ).rows.map(({ date, country, spend }) => `${date} ${country} ${spend}`)
+
+const rowsOf = (amount: unknown, currency: unknown = 'USD', more: object = {}) => ({
+  data: {
+    reportingDataResponse: {
+      row: [
+        {
+          other: false,
+          metadata: { campaignId: CAMPAIGN, campaignName: 'Brand', countryOrRegion: 'US' },
+          granularity: [{ date: ago(3), impressions: 1, taps: 1, totalInstalls: 1, localSpend: { amount, currency }, ...more }],
+        },
+      ],
+    },
+  },
+  pagination: { totalResults: 1 },
+})
+
+test.each<[string, unknown]>([
+  ['an error', { data: null, error: { errors: [{ message: 'failed inside' }] } }],
+  ['an error without a list', { data: { reportingDataResponse: { row: [] } }, error: { errors: {} } }],
+  ['no rows', { data: { reportingDataResponse: {} }, error: null }],
+  ['rows that are no list', { data: { reportingDataResponse: { row: {} } } }],
+  ['an amount of another form', rowsOf('1e3')],
+  ['no currency', rowsOf('1', null)],
+  ['a count of another form', rowsOf('1', 'USD', { taps: -1 })],
+  ['a row of nothing', { data: { reportingDataResponse: { row: [{ metadata: {}, granularity: [] }] } } }],
+])('a report with %s deletes no spend, and its days are read again', async (_, body) => {
+  await connect(api, project, apple.settings)
+  await connected(api, key)
+  const before = await stored()
+  expect(before).toHaveLength(3)
+  await api.pool.query('delete from apple_ads_days where date < $1', [ago(5)])
+  apple.state.instead = ({ path }) => (path.endsWith('/reports/campaigns') ? { status: 200, body } : undefined)
+  await readAgain(api, project)
+  expect(await connected(api, key, 'error')).toMatchObject({ next_action: 'wait', error: expect.stringContaining('Apple answered 200') })
+  expect(await stored()).toEqual(before)
+  apple.state.instead = () => undefined
+  await connected(api, key)
+  expect(await stored()).toEqual(before)
+})
+
 test('the series has each day alone, at most 366 of them', async () => {
   await addUser(api, key, {
     attribution: BY_ID,
