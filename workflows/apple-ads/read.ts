@@ -1,5 +1,6 @@
 import {
   type AppleOrg,
+  hasNewOrg,
   openByNumber,
   type ReadFailure,
   recordOrgs,
@@ -26,7 +27,7 @@ const AFTER_FAILURE_SECONDS = 3600
 
 /** What Apple does not give these credentials. No repeat changes that: the operator must. */
 type Failed = { is: 'failed'; kind: ReadFailure; why: string }
-type Begun = Failed | { is: 'gone' } | ({ is: 'plan'; orgs: AppleOrg[] } & ReadPlan)
+type Begun = Failed | { is: 'gone' } | ({ is: 'plan'; orgs: AppleOrg[]; hasNewOrg?: boolean } & ReadPlan)
 
 /**
  * Reads what campaigns cost: the organisations, then each one's campaigns, then each campaign's ad groups and keywords. The days count as
@@ -42,7 +43,7 @@ export const readAppleAds = (deps: AppleAdsDeps): Workflow => ({
     const number = Number(subject)
     const plan = await asked<Begun>(deps, context, 'organisations', ask => begin(deps, number, ask), {
       record: async (tx, begun) => {
-        if (begun.is === 'plan') await recordOrgs(tx, number, begun.orgs)
+        if (begun.is === 'plan') await recordOrgs(tx, number, begun.orgs, begun.hasNewOrg === true)
       },
     })
     if (plan.is === 'gone') return
@@ -81,7 +82,8 @@ async function begin({ pool, secrets }: AppleAdsDeps, number: number, ask: Ask):
           ? 'the credentials open no organisation'
           : `the credentials do not open the organisation ${credentials.orgId}`,
     }
-  return { is: 'plan', orgs, ...(await planRead(pool, number)) }
+  const isGrown = await hasNewOrg(pool, number, orgs)
+  return { is: 'plan', orgs, hasNewOrg: isGrown, ...(await planRead(pool, number, isGrown)) }
 }
 
 function orgsIn(data: unknown): AppleOrg[] {

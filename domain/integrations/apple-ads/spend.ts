@@ -82,6 +82,13 @@ const OLDEST_DAYS = 89
 /** Days in UTC, YYYY-MM-DD. `readAt`: when the reading began. `waitSeconds`: until the next reading after this one, in the early hours of a UTC day. */
 export type ReadPlan = { readAt: string; from: string; through: string; waitSeconds: number }
 
+/** The days that Apple still gives are read again, as if they never were. Older ones stay: nobody could read them again. */
+export const forgetDays = (tx: Tx, integration: number): Promise<unknown> =>
+  tx.query(`delete from apple_ads_days where integration = $1 and date >= (clock_timestamp() at time zone 'UTC')::date - $2::int`, [
+    integration,
+    OLDEST_DAYS,
+  ])
+
 // The days that Apple may still have changed since they were read, and those that were not read, until yesterday: all days between them as well.
 const PLAN = `
 select n.now::text as "readAt", n.yesterday::text as through, coalesce(min(d)::date, n.yesterday)::text as from,
@@ -89,12 +96,13 @@ select n.now::text as "readAt", n.yesterday::text as through, coalesce(min(d)::d
 from (select t as now, (t::date - 1) as yesterday from (select clock_timestamp() at time zone 'UTC' as t) c) n
   left join lateral (
     select d from generate_series(n.yesterday - $2::int, n.yesterday, interval '1 day') d
-    where not exists (select from apple_ads_days r where r.integration = $1 and r.date = d::date
+    where $4 or not exists (select from apple_ads_days r where r.integration = $1 and r.date = d::date
       and r.read_at at time zone 'UTC' >= d + make_interval(days => 1 + $3))) open on true
 group by n.now, n.yesterday`
 
-export async function planRead(db: Pick<Tx, 'query'>, integration: number): Promise<ReadPlan> {
-  const { rows } = await db.query<ReadPlan>(PLAN, [integration, OLDEST_DAYS - 1, SETTLING_DAYS])
+/** `isWhole`: all days that Apple gives, whichever were read. */
+export async function planRead(db: Pick<Tx, 'query'>, integration: number, isWhole = false): Promise<ReadPlan> {
+  const { rows } = await db.query<ReadPlan>(PLAN, [integration, OLDEST_DAYS - 1, SETTLING_DAYS, isWhole])
   const [plan] = rows
   return { ...plan!, readAt: `${plan!.readAt}Z` }
 }

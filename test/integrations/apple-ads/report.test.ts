@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startApi, type TestApi, type TestProjectKeys } from '../../harness/api.ts'
 import { product } from '../../harness/purchases.ts'
 import { until } from '../../harness/until.ts'
-import { appleAdsServer } from '../../harness/vendors/apple-ads.ts'
+import { type AdsEntity, appleAdsServer } from '../../harness/vendors/apple-ads.ts'
 import {
   type AppleAdsServer,
   addUser,
@@ -37,6 +37,7 @@ beforeEach(async () => {
   key = project.secret
   await product(api, { id: 'coins', type: 'consumable', duration: undefined, apple_product_id: 'com.example.coins' }, key)
   apple.state.entities = entities()
+  apple.state.orgs = [Number(apple.org)]
   apple.state.currency = 'USD'
   apple.state.roles = ['API Campaign Manager']
   apple.state.pageSize = 1000
@@ -230,6 +231,47 @@ test.each<[string, unknown]>([
   apple.state.instead = () => undefined
   await connected(api, key)
   expect(await stored()).toEqual(before)
+})
+
+const OTHER = 555
+const inOther = (): AdsEntity => ({ ...entities()[0]!, id: 99, campaign: 99, name: 'Other', org: OTHER })
+const spendOf = async (id: number) =>
+  (await report()).rows.find((row: { campaign_id: string }) => row.campaign_id === String(id))?.apple?.spend
+
+test('the settled days of an organisation that is new to the credentials are read, too', async () => {
+  apple.state.entities.push(inOther())
+  await connect(api, project, apple.settings)
+  await connected(api, key)
+  expect(await spendOf(99)).toBeUndefined()
+  apple.state.orgs.push(OTHER)
+  await readAgain(api, project)
+  // 30 of them 40 days ago.
+  await until('the other organisation is read', async () => (await spendOf(99)) === 40 || undefined)
+  expect(await spendOf(CAMPAIGN)).toBe(40)
+})
+
+test('after other settings all days are read anew, after another private key they are not', async () => {
+  apple.state.entities.push(inOther())
+  apple.state.orgs.push(OTHER)
+  const own = { ...apple.settings, private_key: `${apple.settings.private_key}\n`, org_id: apple.org }
+  const id = await connect(api, project, own)
+  await connected(api, key)
+  const readings = async () => {
+    const { rows } = await api.pool.query<{ days: number }>(
+      `select count(*)::int as days from apple_ads_days d join integrations i on i.number = d.integration where i.environment = $1`,
+      [project.production],
+    )
+    return rows[0]!.days
+  }
+  const put = async (settings: object) =>
+    expect((await api.call('PUT', `/v4/integrations/${id}/config`, { key, body: { settings } })).status).toBe(200)
+  apple.state.instead = () => ({ status: 503, body: {} })
+  await put({ ...own, private_key: `${own.private_key}\n` })
+  expect(await readings()).toBeGreaterThan(80)
+  await put({ ...own, org_id: String(OTHER) })
+  expect(await readings()).toBe(0)
+  apple.state.instead = () => undefined
+  await until('the other organisation is read', async () => (await spendOf(99)) === 40 || undefined)
 })
 
 test('the series has each day alone, at most 366 of them', async () => {
