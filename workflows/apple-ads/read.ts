@@ -8,7 +8,7 @@ import {
   recordReadFailure,
 } from '../../domain/integrations/apple-ads/connection.ts'
 import { APPLE_ADS_WORKFLOW, readLater } from '../../domain/integrations/apple-ads/read-runs.ts'
-import { type Level, planRead, type ReadPlan, replaceSpend } from '../../domain/integrations/apple-ads/spend.ts'
+import { type Level, markRemoved, planRead, type ReadPlan, replaceSpend } from '../../domain/integrations/apple-ads/spend.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -94,43 +94,96 @@ function orgsIn(data: unknown): AppleOrg[] {
   })
 }
 
+/** Reads each organisation, whatever becomes of the others. */
 async function readOrgs(
   deps: AppleAdsDeps,
   context: RunContext,
   number: number,
   { orgs, from, through }: Extract<Begun, { is: 'plan' }>,
 ): Promise<Failed | null> {
+  const failures: Failed[] = []
   for (const { id: org } of orgs) {
-    const range = { from, through }
-    const campaigns = await asked<Failed | { is: 'campaigns'; ids: string[] }>(deps, context, `campaigns-${org}`, async ask => ({
-      is: 'campaigns',
-      ids: await store(deps, number, { org, level: 'campaigns', campaign: null, ...range }, ask),
-    }))
-    if (campaigns.is === 'failed') return campaigns
-    for (const campaign of campaigns.ids) {
-      const read = await asked<Failed | { is: 'read' }>(deps, context, `campaign-${campaign}`, async ask => {
-        await store(deps, number, { org, level: 'groups', campaign, ...range }, ask)
-        await store(deps, number, { org, level: 'keywords', campaign, ...range }, ask)
-        return { is: 'read' }
-      })
-      if (read.is === 'failed') return read
-    }
+    failures.push(...(await readOrg(deps, context, number, { org, from, through })))
+    if (isOfAll(failures.at(-1))) break
   }
-  return null
+  const first = failures.find(isOfAll) ?? failures[0]
+  return first && failures.length > 1 ? { ...first, why: `${first.why} (and ${failures.length - 1} more failures)` } : (first ?? null)
 }
 
-type Stored = { org: string; level: Level; campaign: string | null; from: string; through: string }
+const isOfAll = (failed: Failed | undefined): boolean => failed?.kind === 'credentials'
 
-/** Reads one level and stores it in one transaction. Returns the campaigns, each once. */
-async function store({ pool }: AppleAdsDeps, number: number, request: Stored, ask: Ask): Promise<string[]> {
-  const { org, level, campaign, from, through } = request
-  const listed = await listEntities(ask, org, level, campaign)
-  const report = await readReport(ask, request)
-  const known = new Set(listed.map(({ id }) => id))
-  const entities = [...listed, ...report.entities.filter(({ id }) => !known.has(id))]
-  const campaigns = [...new Set([...entities.map(({ campaign_id }) => campaign_id), ...(campaign === null ? [] : [campaign])])].sort()
-  await transaction(pool, tx => replaceSpend(tx, number, level, { campaigns, from, through }, { entities, spend: report.spend }))
-  return campaigns
+type Days = { org: string; from: string; through: string }
+type Campaigns = { is: 'campaigns'; ids: string[]; removed?: string[] }
+
+async function readOrg(deps: AppleAdsDeps, context: RunContext, number: number, days: Days): Promise<Failed[]> {
+  const { org } = days
+  const campaigns = await asked<Failed | Campaigns>(deps, context, `campaigns-${org}`, async ask => {
+    const { campaigns: ids, removed } = await store(deps, number, { ...days, level: 'campaigns', campaign: null, isRemoved: false }, ask)
+    return { is: 'campaigns', ids, removed }
+  })
+  if (campaigns.is === 'failed') return [campaigns]
+  const failures: Failed[] = []
+  for (const campaign of campaigns.ids) {
+    const isRemoved = campaigns.removed?.includes(campaign) ?? false
+    const read = await asked<Failed | { is: 'read' }>(deps, context, `campaign-${campaign}`, async ask => {
+      await store(deps, number, { ...days, level: 'groups', campaign, isRemoved }, ask)
+      await store(deps, number, { ...days, level: 'keywords', campaign, isRemoved }, ask)
+      return { is: 'read' }
+    })
+    if (read.is !== 'failed') continue
+    failures.push(read)
+    // The whole organisation is not open.
+    if (read.kind !== 'unavailable') break
+  }
+  return failures
+}
+
+/** `isRemoved`: the campaign is in reports only. */
+type Stored = Days & { level: Level; campaign: string | null; isRemoved: boolean }
+
+/** Reads one level and stores it, the days of each report in a transaction. Returns the campaigns, each once, and those that are removed. */
+async function store(
+  { pool }: AppleAdsDeps,
+  number: number,
+  request: Stored,
+  ask: Ask,
+): Promise<{ campaigns: string[]; removed: string[] }> {
+  const { org, level, campaign, from } = request
+  const listed = (await unlessGone(request, () => listEntities(ask, org, level, campaign))) ?? []
+  const ids = new Set(listed.map(({ id }) => id))
+  const isListed = (id: string) => ids.has(id)
+  const campaigns = new Set([...listed.map(({ campaign_id }) => campaign_id), ...(campaign === null ? [] : [campaign])])
+  await transaction(pool, tx => replaceSpend(tx, number, level, [], { entities: listed, spend: [] }))
+  const removed = new Set(listed.flatMap(({ id, status }) => (status === 'removed' ? id : [])))
+  const reported = new Set<string>()
+  const reports = readReport(ask, request)
+  for (;;) {
+    const { value: report } = (await unlessGone(request, () => reports.next())) ?? {}
+    if (!report) break
+    const others = report.entities.filter(({ id }) => !isListed(id))
+    for (const { id } of others) reported.add(id)
+    // Of a campaign that is named now for the first time the days before have no spend.
+    const late = [...new Set(report.entities.map(({ campaign_id }) => campaign_id))].filter(id => !campaigns.has(id))
+    const ranges = [
+      { campaigns: [...campaigns], from: report.from, through: report.through },
+      { campaigns: late, from, through: report.through },
+    ]
+    await transaction(pool, tx => replaceSpend(tx, number, level, ranges, { entities: others, spend: report.spend }))
+    for (const id of late) campaigns.add(id)
+  }
+  await transaction(pool, tx => markRemoved(tx, number, level, { org, campaign, ids: [...ids, ...reported] }))
+  if (level === 'campaigns') for (const id of reported) removed.add(id)
+  return { campaigns: [...campaigns].sort(), removed: [...removed].sort() }
+}
+
+/** Null where Apple does not know a campaign any more that was removed: nothing is below it. */
+async function unlessGone<T>({ isRemoved }: Stored, read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read()
+  } catch (error) {
+    if (isRemoved && error instanceof AppleFailed && error.answer.is === 'absent') return null
+    throw error
+  }
 }
 
 type Recording<T> = { record?: (tx: Parameters<typeof recordOrgs>[0], result: T) => Promise<void> }

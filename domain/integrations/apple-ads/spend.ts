@@ -28,35 +28,57 @@ export type ReadSpend = {
   installs: number
 }
 
+/** Campaigns and days of which all spend is known. */
 type Range = { campaigns: readonly string[]; from: string; through: string }
 
+/** Keeps the integration from being deleted in the transaction; false: it is. */
+async function stands(tx: Tx, integration: number): Promise<boolean> {
+  const { rowCount } = await tx.query('select from integrations where number = $1 and deleted_at is null for key share', [integration])
+  return rowCount === 1
+}
+
 /**
- * Replaces what is known of the campaigns' days by what Apple says now: a row that Apple no longer reports goes, and a repeat changes
- * nothing. Returns false, with nothing written, where the integration was deleted.
+ * Replaces what is known of the ranges by what Apple says now: a row that Apple no longer reports goes, and a repeat changes nothing. Writes
+ * nothing where the integration was deleted.
  */
 export async function replaceSpend(
   tx: Tx,
   integration: number,
   level: Level,
-  { campaigns, from, through }: Range,
+  ranges: readonly Range[],
   read: { entities: readonly ReadEntity[]; spend: readonly ReadSpend[] },
-): Promise<boolean> {
-  const { rowCount } = await tx.query('select from integrations where number = $1 and deleted_at is null for key share', [integration])
-  if (rowCount !== 1) return false
+): Promise<void> {
+  if (!(await stands(tx, integration))) return
   await storeEntities(tx, integration, level, read.entities)
-  await tx.query(
-    `delete from apple_ads_spend where integration = $1 and level = $2 and campaign_id = any ($3) and date between $4 and $5`,
-    [integration, LEVELS[level], campaigns, from, through],
-  )
+  for (const { campaigns, from, through } of ranges)
+    await tx.query(
+      `delete from apple_ads_spend where integration = $1 and level = $2 and campaign_id = any ($3) and date between $4 and $5`,
+      [integration, LEVELS[level], campaigns, from, through],
+    )
   await tx.query(
     `insert into apple_ads_spend (integration, level, campaign_id, date, country, id, currency, spend, impressions, taps, installs)
-     select $1, $2, r.campaign_id, r.date, r.country, r.id, min(r.currency), sum(r.spend), sum(r.impressions), sum(r.taps), sum(r.installs)
+     select $1, $2, r.campaign_id, r.date, r.country, r.id, r.currency, r.spend, r.impressions, r.taps, r.installs
      from jsonb_to_recordset($3::jsonb) r(id text, campaign_id text, date date, country text, currency text, spend numeric, impressions bigint,
-       taps bigint, installs bigint)
-     group by r.campaign_id, r.date, r.country, r.id`,
+       taps bigint, installs bigint)`,
     [integration, LEVELS[level], JSON.stringify(read.spend)],
   )
-  return true
+}
+
+/** `campaign`: of groups and keywords. `ids`: all that Apple knows of it. */
+type Known = { org: string; campaign: string | null; ids: Iterable<string> }
+
+/** What Apple knows no more is removed, together with all below a campaign: nobody asks for that any more. */
+export async function markRemoved(tx: Tx, integration: number, level: Level, { org, campaign, ids }: Known): Promise<void> {
+  if (!(await stands(tx, integration))) return
+  const removing = `update apple_ads_entities e set status = 'removed', delivery = 'not_running'
+    where e.integration = $1 and e.status is distinct from 'removed'`
+  const { rows } = await tx.query<{ id: string }>(
+    `${removing} and e.level = $2 and e.org_id = $3 and ($4::text is null or e.campaign_id = $4)
+       and not exists (select from unnest($5::text[]) k(id) where k.id = e.id) returning e.id`,
+    [integration, LEVELS[level], org, campaign, [...ids]],
+  )
+  if (level === 'campaigns' && rows.length > 0)
+    await tx.query(`${removing} and e.level > 0 and e.campaign_id = any ($2)`, [integration, rows.map(({ id }) => id)])
 }
 
 /** Adds entities and what is new of them. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startApi, type TestApi, type TestProjectKeys } from '../../harness/api.ts'
 import { product } from '../../harness/purchases.ts'
 import { until } from '../../harness/until.ts'
-import { type AdsEntity, appleAdsServer } from '../../harness/vendors/apple-ads.ts'
+import { appleAdsServer } from '../../harness/vendors/apple-ads.ts'
 import {
   type AppleAdsServer,
   addUser,
@@ -182,96 +182,6 @@ test('the spend of a closed part of which no day was read is unknown, and so is 
   }
   await api.pool.query(`insert into apple_ads_days select integration, $1, read_at from apple_ads_days where date = $2`, [ago(32), ago(10)])
   expect((await windowsOf()).map(({ d30 }: { d30: { spend_closed: number } }) => d30.spend_closed)).toEqual([0, 30])
-})
-
-/** The spend of the campaign on its days, as it is stored. */
-const stored = async () =>
-  (
-    await api.pool.query(
-      `select s.date::text, s.country, s.spend::text from apple_ads_spend s join integrations i on i.number = s.integration
-       where i.environment = $1 and s.level = 0 and s.campaign_id = $2 order by 1, 2`,
-      [project.production, String(CAMPAIGN)],
-    )
-  ).rows.map(({ date, country, spend }) => `${date} ${country} ${spend}`)
-
-const rowsOf = (amount: unknown, currency: unknown = 'USD', more: object = {}) => ({
-  data: {
-    reportingDataResponse: {
-      row: [
-        {
-          other: false,
-          metadata: { campaignId: CAMPAIGN, campaignName: 'Brand', countryOrRegion: 'US' },
-          granularity: [{ date: ago(3), impressions: 1, taps: 1, totalInstalls: 1, localSpend: { amount, currency }, ...more }],
-        },
-      ],
-    },
-  },
-  pagination: { totalResults: 1 },
-})
-
-test.each<[string, unknown]>([
-  ['an error', { data: null, error: { errors: [{ message: 'failed inside' }] } }],
-  ['an error without a list', { data: { reportingDataResponse: { row: [] } }, error: { errors: {} } }],
-  ['no rows', { data: { reportingDataResponse: {} }, error: null }],
-  ['rows that are no list', { data: { reportingDataResponse: { row: {} } } }],
-  ['an amount of another form', rowsOf('1e3')],
-  ['no currency', rowsOf('1', null)],
-  ['a count of another form', rowsOf('1', 'USD', { taps: -1 })],
-  ['a row of nothing', { data: { reportingDataResponse: { row: [{ metadata: {}, granularity: [] }] } } }],
-])('a report with %s deletes no spend, and its days are read again', async (_, body) => {
-  await connect(api, project, apple.settings)
-  await connected(api, key)
-  const before = await stored()
-  expect(before).toHaveLength(3)
-  await api.pool.query('delete from apple_ads_days where date < $1', [ago(5)])
-  apple.state.instead = ({ path }) => (path.endsWith('/reports/campaigns') ? { status: 200, body } : undefined)
-  await readAgain(api, project)
-  expect(await connected(api, key, 'error')).toMatchObject({ next_action: 'wait', error: expect.stringContaining('Apple answered 200') })
-  expect(await stored()).toEqual(before)
-  apple.state.instead = () => undefined
-  await connected(api, key)
-  expect(await stored()).toEqual(before)
-})
-
-const OTHER = 555
-const inOther = (): AdsEntity => ({ ...entities()[0]!, id: 99, campaign: 99, name: 'Other', org: OTHER })
-const spendOf = async (id: number) =>
-  (await report()).rows.find((row: { campaign_id: string }) => row.campaign_id === String(id))?.apple?.spend
-
-test('the settled days of an organisation that is new to the credentials are read, too', async () => {
-  apple.state.entities.push(inOther())
-  await connect(api, project, apple.settings)
-  await connected(api, key)
-  expect(await spendOf(99)).toBeUndefined()
-  apple.state.orgs.push(OTHER)
-  await readAgain(api, project)
-  // 30 of them 40 days ago.
-  await until('the other organisation is read', async () => (await spendOf(99)) === 40 || undefined)
-  expect(await spendOf(CAMPAIGN)).toBe(40)
-})
-
-test('after other settings all days are read anew, after another private key they are not', async () => {
-  apple.state.entities.push(inOther())
-  apple.state.orgs.push(OTHER)
-  const own = { ...apple.settings, private_key: `${apple.settings.private_key}\n`, org_id: apple.org }
-  const id = await connect(api, project, own)
-  await connected(api, key)
-  const readings = async () => {
-    const { rows } = await api.pool.query<{ days: number }>(
-      `select count(*)::int as days from apple_ads_days d join integrations i on i.number = d.integration where i.environment = $1`,
-      [project.production],
-    )
-    return rows[0]!.days
-  }
-  const put = async (settings: object) =>
-    expect((await api.call('PUT', `/v4/integrations/${id}/config`, { key, body: { settings } })).status).toBe(200)
-  apple.state.instead = () => ({ status: 503, body: {} })
-  await put({ ...own, private_key: `${own.private_key}\n` })
-  expect(await readings()).toBeGreaterThan(80)
-  await put({ ...own, org_id: String(OTHER) })
-  expect(await readings()).toBe(0)
-  apple.state.instead = () => undefined
-  await until('the other organisation is read', async () => (await spendOf(99)) === 40 || undefined)
 })
 
 test('the series has each day alone, at most 366 of them', async () => {
