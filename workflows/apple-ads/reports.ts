@@ -256,11 +256,12 @@ function spendIn(day: Item, { id, campaign_id }: ReadEntity, country: string): R
   const installs = countOf(day.totalInstalls ?? day.installs, 'installs')
   const date = textOf(day.date)
   if (date === null || !DATE.test(date)) throw missing('the date of a day')
-  if (!isItem(day.localSpend) && impressions + taps + installs === 0) return []
+  const isSilent = impressions + taps + installs === 0
+  if (isSilent && (day.localSpend === null || day.localSpend === undefined)) return []
   const { amount, currency } = isItem(day.localSpend) ? day.localSpend : {}
   const spend = idOf(amount)
   if (spend === null || !AMOUNT.test(spend)) throw missing('an amount of spend')
   if (typeof currency !== 'string' || !CURRENCY.test(currency)) throw missing('the currency of spend')
-  if (Number(spend) === 0 && impressions + taps + installs === 0) return []
+  if (isSilent && Number(spend) === 0) return []
   return [{ id, campaign_id, date: date.slice(0, 10), country, currency, spend, impressions, taps, installs }]
 }

@@ -66,6 +66,7 @@ test.each<[string, unknown]>([
   ['rows that are no list', { data: { reportingDataResponse: { row: {} } } }],
   ['an amount of another form', rowsOf('1e3')],
   ['no currency', rowsOf('1', null)],
+  ['an amount that is no object', rowsOf('1', 'USD', { impressions: 0, taps: 0, totalInstalls: 0, localSpend: '1' })],
   ['a count of another form', rowsOf('1', 'USD', { taps: -1 })],
   ['a row of nothing', { data: { reportingDataResponse: { row: [{ metadata: {}, granularity: [] }] } } }],
 ])('a report with %s deletes no spend, and its days are read again', async (_, body) => {
