@@ -6,6 +6,7 @@ import { formToken, readForm } from './form.ts'
 import { html } from './html.ts'
 import { alert, field, showPage } from './page.ts'
 import { callerOf, redirectTo, type SessionDeps, setCookie } from './session.ts'
+import { pathOfStep } from './sign-in.ts'
 
 /** The code of a link stands behind the # of its address, so it reaches no log and no proxy; a script puts it into the field. */
 const FIRST = {
@@ -64,11 +65,10 @@ async function post(deps: SessionDeps, ctx: Context, kind: Kind): Promise<void> 
   if (password !== form.get('repeated')) return showJoin(deps, ctx, kind, { ...again, faults: { repeated: 'The two passwords differ.' } })
   try {
     if (link.operator === null) checkedPerson(email, name)
-    const token = await join(deps.pool, { code, email, name, password }, callerOf(ctx).device)
-    if (token === null) return showJoin(deps, ctx, kind, { ...again, failed: OVER })
-    if (token === '') return redirectTo(ctx, '/sign-in?done=password')
-    setCookie(deps, ctx, token)
-    redirectTo(ctx, '/console/account')
+    const joined = await join(deps, { code, email, name, password }, callerOf(ctx).device)
+    if (joined === null) return showJoin(deps, ctx, kind, { ...again, failed: OVER })
+    setCookie(deps, ctx, joined.token)
+    redirectTo(ctx, joined.awaits === null ? '/console/account' : pathOfStep(joined.awaits))
   } catch (error) {
     showJoin(deps, ctx, kind, { ...again, faults: faultsOf(error) })
   }
