@@ -57,10 +57,11 @@ export async function startOpenId(): Promise<TestOpenId> {
   return given
 }
 
-/** Whoever the browser says that it is signs in, without a page. */
+/** Whoever the browser says that it is signs in, without a page; `X-Ago`: so many seconds ago. */
 async function signIn(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const subject = String(request.headers['x-person'] ?? '')
-  const result = subject === '' ? { error: 'access_denied', error_description: 'nobody is here' } : { login: { accountId: subject } }
+  const [subject, ago] = [String(request.headers['x-person'] ?? ''), Number(request.headers['x-ago'] ?? 0)]
+  const login = { accountId: subject, ts: Math.floor(Date.now() / 1000) - ago }
+  const result = subject === '' ? { error: 'access_denied', error_description: 'nobody is here' } : { login }
   await provider.interactionFinished(request, response, result)
 }
 
@@ -85,12 +86,15 @@ function providerFor(issuer: string, serviceUrl: string, people: Map<string, Cla
   })
 }
 
-/** The part of a browser that is at the provider: follows redirects until one leads back to the service. Returns the path there. */
-export async function atProvider(url: string, cookies: Map<string, string>, person: string): Promise<string> {
+/** The part of a browser that is at the provider: who it is, and since how many seconds. An empty `person` refuses to sign in. */
+export type AtProvider = { person: string; ago?: number; cookies?: Map<string, string> }
+
+/** Follows redirects until one leads back to the service. Returns the path there. */
+export async function atProvider(url: string, { person, ago = 0, cookies = new Map() }: AtProvider): Promise<string> {
   const issuer = new URL(url).origin
   for (let next = url; ; ) {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const headers = { 'X-Person': person, ...(cookie && { Cookie: cookie }) }
+    const headers = { 'X-Person': person, 'X-Ago': String(ago), ...(cookie && { Cookie: cookie }) }
     const answer = await fetch(next, { headers, redirect: 'manual' })
     for (const line of answer.headers.getSetCookie()) {
       const [, name, value] = /^([^=]+)=([^;]*)/.exec(line)!
@@ -105,14 +109,17 @@ export async function atProvider(url: string, cookies: Map<string, string>, pers
   }
 }
 
-/** Presses the link for single sign-on, and signs in at the provider as `person`, or stays signed in there. Returns the answer to the callback. */
-export async function signInAt(
-  browser: Visitor,
-  person: string,
-  start = '/sign-in/oidc',
-  cookies = new Map<string, string>(),
-): Promise<Seen> {
-  const begun = await browser.open(start)
-  if (begun.location === null) return begun
-  return browser.open(await atProvider(begun.location, cookies, person))
+/** A trip to the provider and back. `start`: query of the link; `tamper`: changes the address of the provider's page. */
+export type TestTrip = AtProvider & { start?: string; tamper?: (url: URL) => void }
+
+/** Opens the link for single sign-on, and signs in at the provider, or stays signed in there. Returns the path to which the provider leads back. */
+export async function comingBack(browser: Visitor, { start = '', tamper, ...at }: TestTrip): Promise<string> {
+  const begun = await browser.open(`/sign-in/oidc${start}`)
+  if (begun.location === null) throw new Error(`no way to the provider: ${begun.status} ${begun.text}`)
+  const url = new URL(begun.location)
+  tamper?.(url)
+  return atProvider(url.href, at)
 }
+
+/** The whole trip. Returns the answer when the browser is back. */
+export const signInAt = async (browser: Visitor, trip: TestTrip): Promise<Seen> => browser.open(await comingBack(browser, trip))
