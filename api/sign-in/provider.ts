@@ -89,6 +89,9 @@ export async function getCallback(deps: PageDeps, ctx: Context): Promise<void> {
 const showLocked = (deps: PageDeps, ctx: Context, trip: Trip, seconds: number) =>
   showFailed(deps, ctx, trip, { status: 429, text: lockedFor(seconds), retryAfter: seconds }, 'locked')
 
+const noteLinked = ({ log }: PageDeps, ctx: Context, operator: string) =>
+  log.info({ id: ctx.state.requestId, operator }, 'an operator is linked to single sign-on')
+
 type ComingBack = (deps: PageDeps, ctx: Context, provider: SignInProvider, trip: Trip, person: ProvidedPerson) => Promise<void>
 
 const USED = 'This sign-in was used before. Begin again.'
@@ -100,7 +103,7 @@ const signInWith: ComingBack = async (deps, ctx, { name }, trip, person) => {
   const refuse = (status: number, text: string) => showFailed(deps, ctx, trip, { status, text }, outcome.is)
   switch (outcome.is) {
     case 'signed_in': {
-      if (outcome.isNew) deps.log.info({ id: ctx.state.requestId, operator: outcome.operator }, 'an operator is linked to single sign-on')
+      if (outcome.isNew) noteLinked(deps, ctx, outcome.operator)
       await begin(deps, ctx, outcome)
       return redirectTo(ctx, trip.to)
     }
@@ -149,7 +152,10 @@ const linkWith: ComingBack = async (deps, ctx, { name }, trip, person) => {
   const who = await travellerOf(deps, ctx, trip)
   if (!who) return redirectTo(ctx, withNext('/sign-in', ACCOUNT))
   const outcome = await linkByProvider(deps.pool, who, { person, state: trip.state })
-  if (outcome.is === 'linked') return redirectTo(ctx, `${ACCOUNT}?done=linked`)
+  if (outcome.is === 'linked') {
+    noteLinked(deps, ctx, who.operator.id)
+    return redirectTo(ctx, `${ACCOUNT}?done=linked`)
+  }
   const text = outcome.is === 'used' ? USED : LINKED_ELSEWHERE(name)
   return showFailed(deps, ctx, trip, { status: outcome.is === 'used' ? 400 : 409, text }, outcome.is)
 }

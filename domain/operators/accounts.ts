@@ -5,7 +5,7 @@ import { alreadyExists, conflict, invalidField } from '../kernel/refusal.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { accountName, isAccountName } from './account-name.ts'
 import { endIdentities } from './identities.ts'
-import { endFirstLink, hasOperators, lockFirstOperator, readLink, takeLink } from './links.ts'
+import { endFirstLink, endLinks, hasOperators, lockFirstOperator, readLink, takeLink } from './links.ts'
 import { assertChoosable, hashPassword } from './password.ts'
 import type { ProjectRole } from './roles.ts'
 import { beginSecondFactor, clearSecondFactor } from './second-factor.ts'
@@ -153,7 +153,7 @@ export async function closeOperator(tx: Tx, operator: string): Promise<void> {
   await clearSecondFactor(tx, operator)
   await endIdentities(tx, operator)
   await tx.query('delete from operator_roles where operator = $1', [operator])
-  await tx.query('delete from operator_links where operator = $1', [operator])
+  await endLinks(tx, operator)
   await endSessions(tx, operator)
 }
 

@@ -4,6 +4,7 @@ import { hashKey } from '../projects/secrets.ts'
 import { accountName } from './account-name.ts'
 import { lockOf } from './guesses.ts'
 import { linkByEmail, linkedAccount, linkOperator } from './identities.ts'
+import { endLinks } from './links.ts'
 import type { ProvidedPerson } from './provider.ts'
 import { createSession, lockOperator, noteAuthenticated, type SignedIn } from './session.ts'
 import type { SignInCaller, SignInDeps } from './sign-in.ts'
@@ -77,6 +78,8 @@ export async function signInByProvider(
     const operator = known ?? made ?? (await lockLinked(tx, person))
     if (operator === null)
       return email === null ? { is: 'unverified' } : { is: (await hasAccount(tx, email)) ? 'linked_elsewhere' : 'unknown' }
+    // Whoever was invited is here without the link.
+    if (made !== null) await endLinks(tx, made)
     const token = await createSession(tx, operator, device, null, { authenticatedAt: person.authenticatedAt })
     return { is: 'signed_in', token, operator, isNew: made !== null }
   })

@@ -1,6 +1,7 @@
 // Single sign-on with a real provider in this process.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { closeOperator, demandSecondFactor, resetOperator } from '../../domain/operators/accounts.ts'
+import { makeLink, readLink } from '../../domain/operators/links.ts'
 import { signInByProvider } from '../../domain/operators/provider-sign-in.ts'
 import { readSession } from '../../domain/operators/session.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -53,6 +54,14 @@ describe('a sign-in', () => {
     expect(browser.cookies.get('perennial')).not.toBe('p'.repeat(43))
     expect(await inSession(browser)).toMatchObject({ operator: { id, email }, isByProvider: true, isRecent: true })
     expect(await linksOf(id)).toEqual([{ subject, email }])
+  })
+
+  test('of somebody who was invited needs no link, and ends it', async () => {
+    const { id, person: subject } = await person()
+    await api.pool.query('update operators set password_hash = null where id = $1', [id])
+    const code = await transaction(api.pool, tx => makeLink(tx, id))
+    await signInAt(browserFrom(), { person: subject })
+    expect([(await sessionsOf(id)).length, await readLink(api.pool, code)]).toEqual([1, null])
   })
 
   test('finds the account whatever the case of the address', async () => {
