@@ -67,6 +67,18 @@ describe('a session', () => {
     expect(Date.now() - Date.parse(session!.authenticatedAt)).toBeGreaterThan(3_590_000)
   })
 
+  test('is still one of single sign-on after another password was chosen', async () => {
+    const ada = await person(open)
+    const browser = visitor(open.api.url)
+    await signInAt(browser, { person: ada.person })
+    await transaction(open.api.pool, tx => demandSecondFactor(tx, ada.id, true))
+    const password = 'over the hills at noon'
+    await browser.open('/console/account')
+    const sent = { current: PASSWORD, password, repeated: password }
+    expect((await browser.send('/console/account/password', sent)).location).toBe('/console/account?done=password')
+    expect(await inSession(open.api, browser)).toMatchObject({ operator: { id: ada.id }, isByProvider: true })
+  })
+
   test('of somebody without a password goes on without one', async () => {
     const ada = await person(open)
     await open.api.pool.query('update operators set password_hash = null where id = $1', [ada.id])
