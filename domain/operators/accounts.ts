@@ -41,7 +41,7 @@ export async function createOperator(tx: Tx, { email, name, isOwner, passwordHas
 export type JoinInput = { code: string; email: string; name: string; password: string }
 
 /** `token`: of a session; `awaits`: what it still needs. */
-export type Joined = { token: string; awaits: MissingStep | null }
+type Joined = { token: string; awaits: MissingStep | null }
 
 /**
  * Chooses a password with the code of a link and signs in: the first operator makes the account of an owner. Null for a code that is unknown, over
