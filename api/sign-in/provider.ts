@@ -76,8 +76,8 @@ export async function getCallback(deps: PageDeps, ctx: Context): Promise<void> {
     case 'away':
       return showAway(deps, ctx, provider, trip, outcome.why)
     case 'refused':
-      // A code that was guessed or used before. Somebody who has changed their mind brings none.
-      if (ctx.query.error === undefined) await countWrong(deps.pool, deps.secrets, network)
+      // Somebody who has changed their mind brings no code.
+      if (outcome.isCodeWrong) await countWrong(deps.pool, deps.secrets, network)
       return showFailed(deps, ctx, trip, { status: 403, text: `${name} has not confirmed who you are. Nothing has changed.` }, outcome.why)
     case 'person':
       return COMING_BACK[trip.purpose](deps, ctx, provider, trip, outcome.person)

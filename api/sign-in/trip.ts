@@ -22,7 +22,7 @@ const SEALED = /^[\w-]{1,4000}$/
 /** A browser takes cookies of 4 kB. */
 const LONGEST_PATH = 2_400
 
-export const callbackOf = ({ publicUrl }: SessionDeps): string => `${publicUrl}${PROVIDER}/callback`
+const callbackOf = ({ publicUrl }: SessionDeps): string => `${publicUrl}${PROVIDER}/callback`
 
 /** Binds a new trip to the browser. */
 export function beginTrip(deps: SessionDeps, ctx: Context, purpose: Purpose, to: string, session: string | null): Trip {

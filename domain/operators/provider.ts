@@ -33,5 +33,8 @@ export type SignInProvider = {
   /** Where the browser goes. */
   begin(trip: ProviderTrip): Promise<{ is: 'begun'; url: string } | Away>
   /** Who has come back. `query`: what the browser has brought, without the question mark. */
-  finish(query: string, trip: ProviderTrip): Promise<{ is: 'person'; person: ProvidedPerson } | { is: 'refused'; why: string } | Away>
+  finish(query: string, trip: ProviderTrip): Promise<{ is: 'person'; person: ProvidedPerson } | NotConfirmed | Away>
 }
+
+/** `isCodeWrong`: the browser has brought a code that the provider does not accept, as somebody does who guesses one. */
+export type NotConfirmed = { is: 'refused'; why: string; isCodeWrong: boolean }

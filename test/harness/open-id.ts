@@ -90,7 +90,7 @@ function providerFor(issuer: string, serviceUrl: string, people: Map<string, Cla
 export type AtProvider = { person: string; ago?: number; cookies?: Map<string, string> }
 
 /** Follows redirects until one leads back to the service. Returns the path there. */
-export async function atProvider(url: string, { person, ago = 0, cookies = new Map() }: AtProvider): Promise<string> {
+async function atProvider(url: string, { person, ago = 0, cookies = new Map() }: AtProvider): Promise<string> {
   const issuer = new URL(url).origin
   for (let next = url; ; ) {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')

@@ -295,6 +295,12 @@ describe('what comes back', () => {
     expect([(await browser.signIn(email)).status, (await browserFrom().signIn(email)).status]).toEqual([429, 303])
   })
 
+  test('with a token that does not fit locks nobody: nothing was guessed', async () => {
+    const browser = browserFrom('203.0.113.21')
+    const tamper = (url: URL) => url.searchParams.set('nonce', 'n'.repeat(43))
+    for (let n = 0; n < 6; n++) expect((await signInAt(browser, { person: 'somebody', tamper })).status).toBe(403)
+  })
+
   test.each(['', '?state=x', '?code=a&state=b', '?error=server_error', '?state=a&state=b'])('without a trip is a page: %j', async query => {
     const answer = await browserFrom().open(`${CALLBACK}${query}`)
     expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8'])

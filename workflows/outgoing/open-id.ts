@@ -1,5 +1,5 @@
 import type * as OpenId from 'openid-client'
-import type { Away, ProvidedPerson, ProviderTrip, SignInProvider } from '../../domain/operators/provider.ts'
+import type { Away, NotConfirmed, ProvidedPerson, ProviderTrip, SignInProvider } from '../../domain/operators/provider.ts'
 import { FetchFailed, outgoingFetch } from './fetch.ts'
 import type { Outgoing } from './outgoing.ts'
 
@@ -97,10 +97,10 @@ export function openIdProvider(options: OpenIdOptions, outgoing: Outgoing): Sign
       try {
         const person = await personOf(await knownProvider(), query, trip)
         if (trip.provedSince !== null && !((person.authenticatedAt ?? 0) >= trip.provedSince - CLOCK_SECONDS))
-          return { is: 'refused', why: `auth_time is ${person.authenticatedAt}: the provider has not asked the person again` }
+          return refused(`auth_time is ${person.authenticatedAt}: the provider has not asked the person again`)
         return { is: 'person', person }
       } catch (error) {
-        if (!isAway(error)) return { is: 'refused', why: whyOf(error) }
+        if (!isAway(error)) return refused(whyOf(error), isCodeWrong(error))
         // Its addresses may be other ones by now.
         known = null
         return away(error)
@@ -156,4 +156,7 @@ function whyOf(error: unknown): string {
   return said.join(': ').slice(0, MOST_OF_WHY) || String(error).slice(0, MOST_OF_WHY)
 }
 
+const isCodeWrong = (error: unknown): boolean => [...causesOf(error)].some(one => one.error === 'invalid_grant')
+
+const refused = (why: string, isWrong = false): NotConfirmed => ({ is: 'refused', why, isCodeWrong: isWrong })
 const away = (error: unknown): Away => ({ is: 'away', why: whyOf(error) })
