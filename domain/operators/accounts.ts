@@ -75,7 +75,7 @@ export async function join(
     await endSessions(tx, link.operator)
     const awaits = rows[0].has_factor ? 'code' : rows[0].is_needed ? 'set_up' : null
     if (awaits === 'set_up') await beginSecondFactor(tx, secrets, link.operator)
-    return { token: await createSession(tx, link.operator, device, awaits), awaits }
+    return { token: await createSession(tx, link.operator, device, { awaits }), awaits }
   })
 }
 

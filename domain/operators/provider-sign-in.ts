@@ -80,7 +80,7 @@ export async function signInByProvider(
       return email === null ? { is: 'unverified' } : { is: (await hasAccount(tx, email)) ? 'linked_elsewhere' : 'unknown' }
     // Whoever was invited is here without the link.
     if (made !== null) await endLinks(tx, made)
-    const token = await createSession(tx, operator, device, null, { authenticatedAt: person.authenticatedAt })
+    const token = await createSession(tx, operator, device, { byProvider: { authenticatedAt: person.authenticatedAt } })
     return { is: 'signed_in', token, operator, isNew: made !== null }
   })
 }

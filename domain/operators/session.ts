@@ -80,14 +80,13 @@ export type ByProvider = { authenticatedAt: number | null }
 
 /**
  * Makes a session and returns its token, which nothing shows again. A session lasts 7 days at most, and one that awaits something 10 minutes.
- * The caller has the row of the operator locked.
+ * The caller has the row of the operator locked. `byProvider`: single sign-on has opened it.
  */
 export async function createSession(
   tx: Tx,
   operator: string,
   device: Device,
-  awaits: MissingStep | null = null,
-  byProvider: ByProvider | null = null,
+  { awaits = null, byProvider = null }: { awaits?: MissingStep | null; byProvider?: ByProvider | null } = {},
 ): Promise<string> {
   const token = bearerToken()
   const userAgent = device.userAgent?.slice(0, MOST_OF_USER_AGENT) ?? null
@@ -142,7 +141,7 @@ export async function renewSession(tx: Tx, operator: string, session: string, de
     [operator, session],
   )
   if (!rows[0]) throw notFound('session')
-  return createSession(tx, operator, device, null, rows[0].by_provider ? { authenticatedAt: null } : null)
+  return createSession(tx, operator, device, { byProvider: rows[0].by_provider ? { authenticatedAt: null } : null })
 }
 
 /** Until the transaction ends, nothing else about the account changes. */

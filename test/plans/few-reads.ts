@@ -25,6 +25,7 @@ const READ_BY: Record<string, string> = {
   mcp_calls_by_user: 'domain/operators/mcp-calls/record.ts',
   mcp_grants_by_operator: 'domain/operators/grants/grant.ts',
   operator_guesses_by_time: 'domain/operators/guesses.ts',
+  operator_provider_uses_by_end: 'domain/operators/provider-sign-in.ts',
   operator_sessions_by_end: 'domain/operators/session.ts',
   operator_sessions_by_operator: 'domain/operators/session.ts',
   report_runs_failed: 'domain/reporting/reports/failed-runs.ts',
