@@ -32,6 +32,6 @@ export async function withReveals(
   const made = MADE[id]
   const secret = made === undefined ? undefined : (reply.body as Record<string, unknown> | undefined)?.[made]
   if (owner.kind !== 'grant' || typeof secret !== 'string') return reply
-  const code = await keepRevealed(tx, deps.secrets, owner.operator, secret)
+  const code = await keepRevealed(tx, deps.secrets, owner, secret)
   return { ...reply, headers: { ...reply.headers, [REVEAL_HEADER]: `${deps.publicUrl}/oauth/secrets/${code}` } }
 }

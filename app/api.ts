@@ -77,6 +77,8 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const requests = outgoing({ allowPrivateNetwork })
   // As the mail server and the bucket of the installation, its provider of single sign-on may be within the private network.
   const inside = config.openId && outgoing({ allowPrivateNetwork: true })
+  // Their addresses are named by clients, and not by anybody who may configure one.
+  const documents = outgoing({ allowPrivateNetwork: false })
   const clients = storeClients({ outgoing: requests, tokens: googleTokens(requests), ...config.stores })
   const board = operatorBoard(config, log, resources)
   const blocks = blockCutting(pool, (error, environment) =>
@@ -85,7 +87,8 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const pools = [checks, watching, listing, stepping, scanning]
   const closeAll = async () => {
     await Promise.all([replicas?.close(), blocks.end()])
-    await Promise.all([measurements.close(), ...pools.map(one => one.end()), requests.close(), inside?.close(), board?.close()])
+    await Promise.all([measurements.close(), ...pools.map(one => one.end())])
+    await Promise.all([requests.close(), documents.close(), inside?.close(), board?.close()])
   }
   const deps = {
     pool,
@@ -103,7 +106,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     trustedProxies,
     mcpOrigins: config.mcpOrigins,
     oauthRegistration: config.oauthRegistration,
-    clientDocuments: clientDocuments(requests),
+    clientDocuments: clientDocuments(documents),
     provider: config.openId && inside ? openIdProvider(config.openId, inside) : null,
     rateLimit,
     projectRateLimit,

@@ -14,6 +14,9 @@ import { PROCEEDS_RATES_RULE, parseProceedsRates } from './proceeds-rates.ts'
 import { rootCertificates } from './root-certificates.ts'
 import { withSecretFiles } from './secret-files.ts'
 
+/** As a browser and every client write it, without the last slash: addresses that have it as their beginning are compared as texts. */
+const asWritten = (address: string | undefined): string | undefined => address && new URL(address).href.replace(/\/+$/, '')
+
 export type Role = 'all' | 'api' | 'worker'
 
 export type Config = {
@@ -238,7 +241,7 @@ export function readConfig(given: Env): Config {
     openId: openIdOptions(text, allowPrivateNetwork, line => {
       throw new ConfigError(line)
     }),
-    publicUrl: url('PUBLIC_URL', ['http:', 'https:'])?.replace(/\/+$/, ''),
+    publicUrl: asWritten(url('PUBLIC_URL', ['http:', 'https:'])),
     rateLimit: { perSecond, burst: number('RATE_LIMIT_BURST', 2000, 1, 10_000_000) },
     projectRateLimit: {
       perSecond: projectPerSecond,

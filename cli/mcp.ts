@@ -1,8 +1,9 @@
 import { readConfig } from '../app/config.ts'
 import { audit } from '../domain/kernel/audit/record.ts'
 import { listClients, removeClient } from '../domain/operators/grants/clients.ts'
-import { endGrant, listGrants } from '../domain/operators/grants/grant.ts'
+import { endGrant, type ListedGrant, listGrants } from '../domain/operators/grants/grant.ts'
 import { listCalls, type RecordedCall } from '../domain/operators/mcp-calls/record.ts'
+import type { Tx } from '../store/connect.ts'
 import { transaction } from '../store/transaction.ts'
 import { projectNumber } from './chosen-environment.ts'
 import { actorOf } from './command.ts'
@@ -58,7 +59,7 @@ const grantsAction = action({
   options: JSON_OPTION,
   examples: ['mcp grants', 'mcp grants --json'],
   async run({ values }, { env, out }) {
-    const grants = await withDatabase(readConfig(env), pool => listGrants(pool, null))
+    const grants = await withDatabase(readConfig(env), pool => listGrants(pool))
     const rows = grants.map(grant => [
       ...[grant.id, grant.operator, printable(grant.client_name), String(grant.project), grant.environment],
       ...[grant.scopes.join(' '), grant.created_at, grant.last_used_at ?? '-'],
@@ -70,6 +71,12 @@ const grantsAction = action({
   },
 })
 
+async function auditEnd(tx: Tx, env: Record<string, string | undefined>, operation: string, grant: ListedGrant): Promise<void> {
+  const { id, operator, client_id, client_name, project, environment, scopes } = grant
+  const trail = { project, environment: null, actor: actorOf(env), operation, requestId: null }
+  await audit(tx, trail, { resource: 'grant', id, before: { id, operator, client_id, client_name, environment, scopes } })
+}
+
 const endAction = action({
   name: 'end',
   summary: 'end a grant at once',
@@ -79,11 +86,9 @@ const endAction = action({
     if (id === undefined) throw new UsageError('which grant? "mcp grants" shows the ids')
     await withDatabase(readConfig(env), pool =>
       transaction(pool, async tx => {
-        const grant = (await listGrants(tx, null)).find(one => one.id === id)
-        if (!grant || !(await endGrant(tx, id))) throw new CliError(`${printable(id)}: there is no such grant, or it has ended`)
-        const { operator, client_id, client_name, project, environment, scopes } = grant
-        const trail = { project, environment: null, actor: actorOf(env), operation: 'mcp end', requestId: null }
-        await audit(tx, trail, { resource: 'grant', id, before: { id, operator, client_id, client_name, environment, scopes } })
+        const grant = await endGrant(tx, id)
+        if (!grant) throw new CliError(`${printable(id)}: there is no such grant, or it has ended`)
+        await auditEnd(tx, env, 'mcp end', grant)
       }),
     )
     out(`Grant ${id} opens nothing any more.`)
@@ -118,8 +123,14 @@ const endClientAction = action({
   examples: ['mcp end-client oac_0mfa1k3p2000q7w2e8r1', 'mcp end-client https://assistant.example.org/client.json'],
   async run({ args: [id] }, { env, out }) {
     if (id === undefined) throw new UsageError('which client? "mcp clients" shows the ids')
-    const ended = await withDatabase(readConfig(env), pool => transaction(pool, tx => removeClient(tx, id)))
-    if (ended === null) throw new CliError(`${printable(id)}: there is no such client`)
+    const ended = await withDatabase(readConfig(env), pool =>
+      transaction(pool, async tx => {
+        const grants = await removeClient(tx, id)
+        for (const grant of grants ?? []) await auditEnd(tx, env, 'mcp end-client', grant)
+        return grants?.length
+      }),
+    )
+    if (ended === undefined) throw new CliError(`${printable(id)}: there is no such client`)
     out(`The client is removed, and ${ended === 1 ? '1 grant has' : `${ended} grants have`} ended.`)
     return 0
   },

@@ -80,7 +80,7 @@ export function serveMcp(call: CallDeps): Layer {
     state.owner = owner
     const kind = accepts(request, 'application/json') ? 'json' : accepts(request, 'text/event-stream') ? 'stream' : null
     if (kind === null) throw new Problem('invalid_request', 'Accept must have application/json or text/event-stream', { status: 406 })
-    const selection = selectionIn(new URLSearchParams(ctx.querystring), tools)
+    const selection = selectionIn(new URLSearchParams(ctx.querystring), tools, owner.findsTools)
     const { body, names, requests } = await bodyOf(request)
     take(owner.keyId, Math.max(1, requests))
     assertScopes(tools, selection, names, owner.scopes as ReadonlySet<string>, publicUrl)

@@ -28,8 +28,8 @@ export type Selection = { resources: ReadonlySet<string> | null; readOnly: boole
 
 const KNOWN = new Set(['toolsets', 'read_only', 'tools'])
 
-/** Reads `?toolsets=`, `?read_only=` and `?tools=`. Throws `invalid_data` for anything else. */
-export function selectionIn(search: URLSearchParams, tools: Tools): Selection {
+/** Reads `?toolsets=`, `?read_only=` and `?tools=`; `findsTools`: what the operator has chosen. Throws `invalid_data` for anything else. */
+export function selectionIn(search: URLSearchParams, tools: Tools, findsTools: boolean): Selection {
   const names = new Set([...tools.values()].map(({ resource }) => resource))
   const faults: { field: string; message: string }[] = []
   for (const name of new Set(search.keys())) {
@@ -44,7 +44,7 @@ export function selectionIn(search: URLSearchParams, tools: Tools): Selection {
   const find = search.get('tools')
   if (find !== null && find !== 'find') faults.push({ field: 'tools', message: 'must be find' })
   if (faults.length > 0) throw invalidData(faults)
-  return { resources: toolsets && new Set(toolsets), readOnly: readOnly === 'true', find: find !== null }
+  return { resources: toolsets && new Set(toolsets), readOnly: readOnly === 'true', find: find !== null || findsTools }
 }
 
 /** Whether the address of the client has the tool at all, whatever the scopes. */

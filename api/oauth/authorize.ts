@@ -1,6 +1,8 @@
 import { grantableProjects } from '../../domain/operators/grants/choices.ts'
+import { findClient } from '../../domain/operators/grants/clients.ts'
 import { createCode } from '../../domain/operators/grants/codes.ts'
 import { covers } from '../../domain/operators/roles.ts'
+import type { SignedIn } from '../../domain/operators/session.ts'
 import { SCOPES } from '../../schemas/generated/operations.ts'
 import type { Context } from '../context.ts'
 import { readForm } from '../sign-in/form.ts'
@@ -9,14 +11,17 @@ import { showPage } from '../sign-in/page.ts'
 import { redirectTo, signedIn } from '../sign-in/session.ts'
 import { fieldsOf, type OAuthFields, OAuthProblem } from './answer.ts'
 import type { Asked } from './asked.ts'
-import type { ClientOf } from './client.ts'
-import { showConsent } from './consent.ts'
+import { type ClientOf, isDocumentAddress } from './client.ts'
+import { type Choice, showConsent } from './consent.ts'
 import type { OAuthDeps } from './deps.ts'
 import { resourceOf } from './metadata.ts'
 import { isRegistered, withParameters } from './redirect-uri.ts'
 
 const KNOWN: ReadonlySet<string> = new Set(SCOPES)
 const READS = SCOPES.filter(scope => scope.endsWith(':read'))
+
+/** What changes something is ticked by the operator. */
+const FIRST_CHOICE: Choice = { isTicked: scope => scope.endsWith(':read'), isProduction: false, findsTools: false }
 
 function showUnknown(ctx: Context, text: string): null {
   showPage(ctx, { title: 'This did not work', body: html`<p>${text}</p><p>Connect the assistant anew, or tell whoever makes it.</p>` }, 400)
@@ -40,25 +45,46 @@ function readAsked(deps: OAuthDeps, query: OAuthFields): Pick<Asked, 'scopes' | 
   return { scopes, challenge }
 }
 
-/** The client's request. Null: it was answered with a page or at the redirect URI. */
-async function askedIn(deps: OAuthDeps, ctx: Context, clientOf: ClientOf): Promise<Asked | null> {
+/** What the query asks for, or what is wrong with it. */
+function askedOrProblem(deps: OAuthDeps, query: OAuthFields): Pick<Asked, 'state' | 'scopes' | 'challenge'> | OAuthProblem {
+  try {
+    return { state: query.get('state'), ...readAsked(deps, query) }
+  } catch (problem) {
+    if (problem instanceof OAuthProblem) return problem
+    throw problem
+  }
+}
+
+/**
+ * The client's request. Null: it was answered with a page or at the redirect URI. For nobody who is not signed in a document is fetched, and nobody is
+ * sent away: otherwise this address would lead wherever a client has registered.
+ */
+async function askedIn(deps: OAuthDeps, ctx: Context, clientOf: ClientOf, who: SignedIn | null): Promise<Asked | null> {
   const raw = new URLSearchParams(ctx.querystring)
+  const query = fieldsOf(raw)
   const one = (name: string) => (raw.getAll(name).length === 1 ? raw.get(name)! : '')
-  const clientId = one('client_id')
-  const client = clientId === '' || clientId.includes('\0') ? null : await clientOf(deps, clientId)
+  const asked = askedOrProblem(deps, query)
+  if (asked instanceof OAuthProblem && !who) return showUnknown(ctx, `The assistant has asked for what is not possible: ${asked.message}.`)
+  const id = one('client_id')
+  if (isDocumentAddress(id) && !who) {
+    askToSignIn(ctx)
+    return null
+  }
+  const isRegisteredId = /^\w+$/.test(id)
+  const client = isDocumentAddress(id)
+    ? await clientOf(deps, id, who!.operator.id)
+    : isRegisteredId
+      ? await findClient(deps.pool, id)
+      : null
   if (!client) return showUnknown(ctx, 'The assistant that has sent you here is not known.')
   const redirectUri = one('redirect_uri')
   if (!isRegistered(redirectUri, client.redirectUris))
     return showUnknown(ctx, 'The assistant has named an address that it has not registered.')
-  const state = raw.get('state') ?? undefined
-  try {
-    return { client, redirectUri, state, ...readAsked(deps, fieldsOf(raw)) }
-  } catch (problem) {
-    if (!(problem instanceof OAuthProblem)) throw problem
-    const { error, message } = problem
-    redirectTo(ctx, withParameters(redirectUri, { error, error_description: message, state, iss: deps.publicUrl }))
-    return null
-  }
+  if (!(asked instanceof OAuthProblem)) return { client, redirectUri, ...asked }
+  const { error, message } = asked
+  const state = raw.getAll('state').length === 1 ? raw.get('state')! : undefined
+  redirectTo(ctx, withParameters(redirectUri, { error, error_description: message, state, iss: deps.publicUrl }))
+  return null
 }
 
 /** From there back to the page of consent, also when a form was sent: nothing is allowed by itself. */
@@ -68,37 +94,53 @@ const projectIn = (ctx: Context): number => Number(new URLSearchParams(ctx.query
 
 export const getAuthorize = (clientOf: ClientOf) =>
   async function authorize(deps: OAuthDeps, ctx: Context): Promise<void> {
-    const asked = await askedIn(deps, ctx, clientOf)
-    if (!asked) return
     const who = await signedIn(deps, ctx)
+    const asked = await askedIn(deps, ctx, clientOf, who)
+    if (!asked) return
     if (!who) return askToSignIn(ctx)
     const projects = await grantableProjects(deps.pool, who.operator.id)
     const project = projects.find(({ id }) => id === projectIn(ctx)) ?? projects[0]
-    showConsent(deps, ctx, { asked, who, projects, project })
+    showConsent(deps, ctx, { asked, who, projects, project, chosen: FIRST_CHOICE })
   }
 
 export const postAuthorize = (clientOf: ClientOf) =>
   async function decide(deps: OAuthDeps, ctx: Context): Promise<void> {
     const form = await readForm(deps, ctx)
-    const asked = await askedIn(deps, ctx, clientOf)
-    if (!asked) return
     const who = await signedIn(deps, ctx)
+    const asked = await askedIn(deps, ctx, clientOf, who)
+    if (!asked) return
     if (!who) return askToSignIn(ctx)
     const { client, redirectUri, state, challenge } = asked
     const answer = (parameters: Record<string, string>) =>
       redirectTo(ctx, withParameters(redirectUri, { ...parameters, state, iss: deps.publicUrl }))
-    if (form.get('decision') !== 'allow') return answer({ error: 'access_denied', error_description: 'the operator has refused' })
+    const decision = form.get('decision')
+    if (decision !== 'allow' && decision !== 'tick')
+      return answer({ error: 'access_denied', error_description: 'the operator has refused' })
     const projects = await grantableProjects(deps.pool, who.operator.id)
     const project = projects.find(({ id }) => String(id) === form.get('project'))
     const kind = form.get('environment')
-    const again = (failed: string) => showConsent(deps, ctx, { asked, who, projects, project: project ?? projects[0], failed })
+    const findsTools = form.get('tools') === 'find'
+    const sent = new Set(form.all('scope'))
+    const show = (failed: string | undefined, isTicked: Choice['isTicked']) =>
+      showConsent(deps, ctx, {
+        ...{ asked, who, projects, project: project ?? projects[0], failed },
+        chosen: { isTicked, isProduction: kind === 'production', findsTools },
+      })
+    const again = (failed: string) => show(failed, scope => sent.has(scope))
     if (!project) return again('You have no role in this project any more.')
+    if (decision === 'tick') return show(undefined, () => true)
     if (kind !== 'production' && kind !== 'sandbox') return again('Choose an environment.')
-    const scopes = [...new Set(form.all('scope'))].filter(
-      scope => KNOWN.has(scope) && asked.scopes.includes(scope) && covers(project.role, scope),
-    )
+    const scopes = [...sent].filter(scope => KNOWN.has(scope) && asked.scopes.includes(scope) && covers(project.role, scope))
     if (scopes.length === 0) return again('Tick at least one of the boxes, or deny.')
     const environment = project.environments[kind]
-    const grant = { operator: who.operator.id, clientId: client.id, clientName: client.name, project: project.id, environment, scopes }
+    const grant = {
+      operator: who.operator.id,
+      clientId: client.id,
+      clientName: client.name,
+      project: project.id,
+      environment,
+      scopes,
+      findsTools,
+    }
     answer({ code: await createCode(deps.pool, { ...grant, redirectUri, challenge }) })
   }

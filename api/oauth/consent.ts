@@ -8,30 +8,37 @@ import { alert, showPage } from '../sign-in/page.ts'
 import type { Asked } from './asked.ts'
 import { isDocumentAddress } from './client.ts'
 import type { OAuthDeps } from './deps.ts'
-import { formOriginOf, receiverOf } from './redirect-uri.ts'
+import { formOriginOf, isOnDevice, receiverOf } from './redirect-uri.ts'
+
+/** What stands in the form. */
+export type Choice = { isTicked: (scope: string) => boolean; isProduction: boolean; findsTools: boolean }
 
 export type Consent = {
   asked: Asked
   who: SignedIn
   projects: readonly GrantableProject[]
   project: GrantableProject | undefined
-  failed?: string
+  chosen: Choice
+  failed?: string | undefined
 }
 
 const inWords = (name: string) => name[0]!.toUpperCase() + name.slice(1).replaceAll('_', ' ')
 
-function scopeBox(scope: string, { role }: GrantableProject): Html {
+const radio = (name: string, value: string, isChecked: boolean, text: string): Html =>
+  html`<label class="check"><input type="radio" name="${name}" value="${value}"${isChecked && new Html(' checked')}> ${text}</label>`
+
+function scopeBox(scope: string, { role }: GrantableProject, { isTicked }: Choice): Html {
   const isCovered = covers(role, scope)
   const verb = scope.endsWith(':read') ? 'read' : 'change'
-  const attributes = new Html(isCovered ? ' checked' : ' disabled')
+  const attributes = !isCovered ? new Html(' disabled') : isTicked(scope) && new Html(' checked')
   return html`<label class="check"><input type="checkbox" name="scope" value="${scope}"${attributes}> ${verb}${!isCovered && html` <span class="small">not with your role</span>`}</label>`
 }
 
-function scopeGroups(scopes: readonly string[], project: GrantableProject): Html[] {
+function scopeGroups(scopes: readonly string[], project: GrantableProject, chosen: Choice): Html[] {
   const resources = [...new Set(scopes.map(scope => scope.split(':')[0]!))]
   return resources.map(
     resource => html`<fieldset class="scopes"><legend>${inWords(resource)}</legend>
-${scopes.filter(scope => scope.split(':')[0] === resource).map(scope => scopeBox(scope, project))}</fieldset>`,
+${scopes.filter(scope => scope.split(':')[0] === resource).map(scope => scopeBox(scope, project, chosen))}</fieldset>`,
   )
 }
 
@@ -48,19 +55,25 @@ ${others.length > 0 && html`<p class="small">Another one: ${others.map((one, i) 
 }
 
 /** The page on which an operator allows or denies what a client asks for. */
-export function showConsent(deps: OAuthDeps, ctx: Context, { asked, who, projects, project, failed }: Consent): void {
+export function showConsent(deps: OAuthDeps, ctx: Context, { asked, who, projects, project, chosen, failed }: Consent): void {
   const { client, redirectUri, scopes } = asked
   const from = isDocumentAddress(client.id) ? new URL(client.id).host : null
   const action = `${ctx.path}${ctx.search}`
   const deny = html`<button class="plain" name="decision" value="deny">Deny</button>`
-  const about = html`<p><strong>${client.name}</strong>${from !== null && html` of ${from}`} asks to work with Perennial for you. What you allow is sent to <strong>${receiverOf(redirectUri)}</strong>. ${from === null && 'The name is what the program says of itself.'}</p>`
+  const about = html`<p><strong>${client.name}</strong>${from !== null && html` of ${from}`} asks to work with Perennial for you. What you allow is sent to <strong>${receiverOf(redirectUri)}</strong>. The name is what the program says of itself.</p>
+${isOnDevice(redirectUri) && html`<p class="small">Any program on this device can have asked. Go on only if you have just begun this yourself.</p>`}`
+  const hasMore = project !== undefined && scopes.some(scope => covers(project.role, scope) && !chosen.isTicked(scope))
   const form = project
     ? html`<section><h2>Project</h2>${projectChoice(ctx, projects, project)}</section>
 <form method="post" action="${action}">${formToken(deps, ctx)}<input type="hidden" name="project" value="${project.id}">
 <fieldset class="scopes"><legend>Environment</legend>
-<label class="check"><input type="radio" name="environment" value="sandbox" checked> Sandbox</label>
-<label class="check"><input type="radio" name="environment" value="production"> Production</label></fieldset>
-<section><h2>It may</h2>${scopeGroups(scopes, project)}</section>
+${radio('environment', 'sandbox', !chosen.isProduction, 'Sandbox')}
+${radio('environment', 'production', chosen.isProduction, 'Production')}</fieldset>
+<section><h2>It may</h2>${hasMore && html`<p class="small">Only reading is ticked at first. <button class="plain" name="decision" value="tick">Tick everything</button></p>`}
+<div class="scope-list">${scopeGroups(scopes, project, chosen)}</div></section>
+<fieldset class="scopes"><legend>It sees</legend>
+${radio('tools', 'all', !chosen.findsTools, 'a tool for each operation')}
+${radio('tools', 'find', chosen.findsTools, 'three tools that find and call operations, for assistants with little room')}</fieldset>
 <div class="actions"><button name="decision" value="allow">Allow</button>${deny}</div></form>`
     : html`<p>You have no role in any project. Whoever runs this service gives you one.</p>
 <form method="post" action="${action}">${formToken(deps, ctx)}${deny}</form>`

@@ -10,9 +10,12 @@ export function isRedirectUri(text: unknown): text is string {
   // Printable ASCII: nothing else may stand in a Location header.
   if (typeof text !== 'string' || text.length > MOST_CHARACTERS || !/^[!-~]+$/.test(text) || /["<>\\^`{|}#]/.test(text)) return false
   if (!URL.canParse(text)) return false
+  // `https:host` is a relative address where this service is under https.
+  if (/^https?:(?!\/\/)/.test(text)) return false
   const url = new URL(text)
   if (url.username !== '' || url.password !== '') return false
-  if (url.protocol === 'https:') return true
+  // The host stands in the policy of the page of consent.
+  if (url.protocol === 'https:') return /^([a-z0-9._-]+|\[[0-9a-f:.]+\])$/.test(url.hostname)
   if (url.protocol === 'http:') return isLoopback(url)
   return /^[a-z][a-z0-9+-]*(\.[a-z0-9+-]+)+:$/.test(url.protocol) || KNOWN_SCHEMES.has(url.protocol)
 }
@@ -35,6 +38,12 @@ export function formOriginOf(redirectUri: string): string {
   // A source cannot name an address of IPv6.
   if (url.hostname === '[::1]') return 'http:'
   return url.protocol === 'https:' || url.protocol === 'http:' ? url.origin : url.protocol
+}
+
+/** Whether codes go to a program on the device of the operator, as which any program there can pose. */
+export const isOnDevice = (redirectUri: string): boolean => {
+  const url = new URL(redirectUri)
+  return url.protocol !== 'https:' || LOOPBACK.has(url.hostname)
 }
 
 export const receiverOf = (redirectUri: string): string => {

@@ -1,14 +1,11 @@
 import { registerClient } from '../../domain/operators/grants/clients.ts'
 import type { Context } from '../context.ts'
-import { Problem } from '../errors.ts'
-import { networkPrefix } from '../network-prefix.ts'
-import { rateLimiter } from '../rate-limit.ts'
+import { callerOf } from '../sign-in/session.ts'
 import { answerJson, OAuthProblem, readJson } from './answer.ts'
 import type { OAuthDeps } from './deps.ts'
 import { isRedirectUri } from './redirect-uri.ts'
+import { registrationLimit } from './registration-limit.ts'
 
-const PER_HOUR = 10
-const MOST_ADDRESSES = 20_000
 const MOST_URIS = 10
 const MOST_OF_NAME = 100
 const GRANT_TYPES = ['authorization_code', 'refresh_token']
@@ -42,22 +39,10 @@ function known(given: unknown, name: string, here: readonly string[]): string[] 
 
 /** RFC 7591. Open to everybody: a client by itself opens nothing. */
 export function registration(): (deps: OAuthDeps, ctx: Context) => Promise<void> {
-  const takeOf = rateLimiter({ perSecond: PER_HOUR / 3_600, burst: PER_HOUR }, undefined, MOST_ADDRESSES)
-  const take = (address: string) => {
-    try {
-      takeOf(networkPrefix(address), 1)
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error
-      const retryAfter = String((error.headers as Record<string, string>)['Retry-After'])
-      throw new OAuthProblem('temporarily_unavailable', `more than ${PER_HOUR} registrations an hour`, {
-        status: 429,
-        headers: { 'Retry-After': retryAfter },
-      })
-    }
-  }
+  const take = registrationLimit()
   return async (deps, ctx) => {
     if (!deps.oauthRegistration) throw new OAuthProblem('invalid_request', 'clients do not register themselves here', { status: 404 })
-    take(ctx.ip)
+    take(callerOf(ctx).network)
     const given = await readJson(ctx)
     const { name, redirectUris } = checkedClient(given)
     const grantTypes = known(given.grant_types, 'grant_types', GRANT_TYPES)

@@ -49,7 +49,7 @@ export function callerOf(ctx: Context) {
 export function localPath(next: string | null | undefined): string {
   const fallback = '/console/account'
   // A browser takes a backslash for a slash, drops tabs and line breaks, and `//host` is another host.
-  if (!next || next.length > 4_000 || !/^\/(?![/\\])[!-~]*$/.test(next) || next.includes('\\')) return fallback
+  if (!next || next.length > 8_000 || !/^\/(?![/\\])[!-~]*$/.test(next) || next.includes('\\')) return fallback
   const { origin, pathname, search } = new URL(next, 'http://local')
   return origin === 'http://local' && !pathname.startsWith('//') ? pathname + search : fallback
 }

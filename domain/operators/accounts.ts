@@ -4,6 +4,7 @@ import { transaction } from '../../store/transaction.ts'
 import { alreadyExists, conflict, invalidField } from '../kernel/refusal.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { accountName, isAccountName } from './account-name.ts'
+import { endGrants } from './grants/grant.ts'
 import { endIdentities } from './identities.ts'
 import { endFirstLink, endLinks, hasOperators, lockFirstOperator, readLink, takeLink } from './links.ts'
 import { assertChoosable, hashPassword } from './password.ts'
@@ -146,7 +147,7 @@ export async function setOwner(tx: Tx, operator: string, isOwner: boolean): Prom
   await endSessions(tx, operator)
 }
 
-/** The account signs in nowhere any more; its address is free. Throws `conflict` for the last owner. */
+/** The account signs in nowhere any more, and its assistants neither; its address is free. Throws `conflict` for the last owner. */
 export async function closeOperator(tx: Tx, operator: string): Promise<void> {
   await assertAnotherOwner(tx, operator)
   await tx.query('update operators set closed_at = clock_timestamp(), password_hash = null where id = $1', [operator])
@@ -155,15 +156,18 @@ export async function closeOperator(tx: Tx, operator: string): Promise<void> {
   await tx.query('delete from operator_roles where operator = $1', [operator])
   await endLinks(tx, operator)
   await endSessions(tx, operator)
+  await endGrants(tx, 'operator', operator)
 }
 
-/** Password, second factor, the link to single sign-on and sessions are gone: what remains is a link with which a new password is chosen. */
+/** Password, second factor, single sign-on, sessions and assistants are gone: what remains is a link with which a new password is chosen. */
 export async function resetOperator(tx: Tx, operator: string): Promise<void> {
   await lockOperator(tx, operator)
   await tx.query('update operators set password_hash = null where id = $1', [operator])
   await clearSecondFactor(tx, operator)
   await endIdentities(tx, operator)
   await endSessions(tx, operator)
+  // Whoever had the account may have allowed an assistant of their own.
+  await endGrants(tx, 'operator', operator)
 }
 
 /** Demands a second factor of everybody (null) or of one operator, or no longer does. Sessions without one end. */

@@ -3,6 +3,7 @@ import { mcp } from '../../cli/mcp.ts'
 import { APP_SECRET, startApi, type TestApi } from '../harness/api.ts'
 import { newGrant } from '../harness/grants.ts'
 import { connected, call as tool } from '../harness/mcp.ts'
+import { register } from '../harness/oauth.ts'
 import { call } from './call.ts'
 
 let api: TestApi
@@ -33,4 +34,20 @@ test('calls are listed newest first, and a grant is ended at once', async () => 
   expect((await run('calls', '--limit', '0')).code).not.toBe(0)
   const { body } = await api.call('GET', `/v4/audit-log?filter[resource_id]=${id}`)
   expect(body.data).toMatchObject([{ operation: 'mcp end', resource: 'grant', actor: { kind: 'cli', id: 'ada' } }])
+})
+
+test('a client is removed with all of its grants, each with an entry of the audit log', async () => {
+  const { client_id: clientId } = (await register(api.url)).body
+  const grants = [await newGrant(api, api.project, { clientId }), await newGrant(api, api.project, { clientId, sandbox: true })]
+  const other = await newGrant(api, api.project)
+  expect(JSON.parse((await run('clients', '--json')).out)).toMatchObject([{ id: clientId, name: 'Assistant', grants: 2 }])
+  expect((await run('end-client', clientId)).out).toContain('The client is removed, and 2 grants have ended.')
+  expect((await run('clients')).out).toContain('No client has registered itself.')
+  for (const { token } of grants) await expect(connected(api.url, token)).rejects.toThrow()
+  expect((await (await connected(api.url, other.token)).listTools()).tools).not.toHaveLength(0)
+  for (const { id } of grants) {
+    const { body } = await api.call('GET', `/v4/audit-log?filter[resource_id]=${id}`)
+    expect(body.data).toMatchObject([{ operation: 'mcp end-client', resource: 'grant', actor: { kind: 'cli', id: 'ada' } }])
+  }
+  expect((await run('end-client', clientId)).code).toBe(1)
 })

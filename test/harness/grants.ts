@@ -22,17 +22,18 @@ export type GrantOptions = {
   scopes?: readonly string[]
   sandbox?: boolean
   clientId?: string
+  findsTools?: boolean
 }
 
 export type TestGrant = { id: string; token: string; refreshToken: string; operator: string }
 
 /** A grant of an operator, with its tokens: all scopes in production unless the test says otherwise. */
 export async function newGrant(api: Api, project: TestProjectKeys, options: GrantOptions = {}): Promise<TestGrant> {
-  const { role = 'admin', scopes = SCOPES, sandbox = false, clientId = 'client' } = options
+  const { role = 'admin', scopes = SCOPES, sandbox = false, clientId = 'client', findsTools = false } = options
   const operator = options.operator ?? (await operatorIn(api, project, role))
   const environment = sandbox ? project.sandboxEnvironment : project.production
   return transaction(api.pool, async tx => {
-    const id = await createGrant(tx, { operator, clientId, clientName: 'Assistant', project: project.id, environment, scopes })
+    const id = await createGrant(tx, { operator, clientId, clientName: 'Assistant', project: project.id, environment, scopes, findsTools })
     const pair = await issueTokens(tx, id, scopes)
     return { id, operator, token: pair!.accessToken, refreshToken: pair!.refreshToken }
   })

@@ -1,13 +1,22 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 
-export type McpOptions = { mode?: 'auto' | 'legacy'; query?: string; capabilities?: Record<string, object> }
+/** `altered`: changes what the client sends. */
+export type McpOptions = {
+  mode?: 'auto' | 'legacy'
+  query?: string
+  capabilities?: Record<string, object>
+  altered?: (body: string) => string
+}
 
 /** The official client, connected to the service as the holder of the token. */
 export async function connected(url: string, token: string, options: McpOptions = {}): Promise<Client> {
-  const { mode = 'auto', query = '', capabilities = {} } = options
+  const { mode = 'auto', query = '', capabilities = {}, altered } = options
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode }, capabilities } as never)
   const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp${query}`), {
     requestInit: { headers: { Authorization: `Bearer ${token}` } },
+    ...(altered && {
+      fetch: (to, init) => fetch(to, typeof init?.body === 'string' ? { ...init, body: altered(init.body) } : init),
+    }),
   })
   await client.connect(transport)
   return client

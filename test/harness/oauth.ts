@@ -47,21 +47,31 @@ export async function signedInOperator(api: TestApi, project: TestProjectKeys, r
   return { operator, browser }
 }
 
-/** The boxes of the page that can be ticked, ticked as they are. */
-const ticked = (text: string) => [...text.matchAll(/name="scope" value="([^"]+)" checked/g)].map(([, scope]) => scope!)
+/** The boxes of the page that can be ticked. */
+const boxes = (text: string) => [...text.matchAll(/name="scope" value="([^"]+)"(?! disabled)/g)].map(([, scope]) => scope!)
 
-/** Opens the consent page and presses a button of it. Returns the parameters of the redirect. */
-export async function consent(browser: Visitor, path: string, { environment = 'production', decision = 'allow' } = {}) {
+/** Opens the consent page, ticks everything and presses a button of it. Returns the parameters of the redirect. */
+export async function consent(browser: Visitor, path: string, { environment = 'production', decision = 'allow', tools = 'all' } = {}) {
   const page = await browser.open(path)
   const project = /name="project" value="(\d+)"/.exec(page.text)![1]!
   const answer = await browser.sendAll(path, [
     ['project', project],
     ['environment', environment],
     ['decision', decision],
-    ...ticked(page.text).map(scope => ['scope', scope] as [string, string]),
+    ['tools', tools],
+    ...boxes(page.text).map(scope => ['scope', scope] as [string, string]),
   ])
   return { page, answer, query: new URL(answer.location ?? 'http://none').searchParams }
 }
+
+/** The request with which a client takes what was allowed. `query`: of the redirect. */
+export const takeOf = (query: URLSearchParams, clientId: string, verifier: string) => ({
+  grant_type: 'authorization_code',
+  code: query.get('code')!,
+  client_id: clientId,
+  redirect_uri: REDIRECT,
+  code_verifier: verifier,
+})
 
 /** A client with tokens, as it gets them from an operator. */
 export async function connectedClient(api: TestApi, project = api.project, role = 'admin') {
@@ -69,13 +79,7 @@ export async function connectedClient(api: TestApi, project = api.project, role 
   const clientId = (await register(api.url)).body.client_id as string
   const { verifier, challenge } = pkce()
   const { query } = await consent(browser, authorizePath(clientId, challenge, { scope: SCOPES.join(' ') }))
-  const take = {
-    grant_type: 'authorization_code',
-    code: query.get('code')!,
-    client_id: clientId,
-    redirect_uri: REDIRECT,
-    code_verifier: verifier,
-  }
+  const take = takeOf(query, clientId, verifier)
   const answer = await post(api.url, '/oauth/token', take)
   return { operator, browser, clientId, take, answer, tokens: answer.body }
 }

@@ -1,7 +1,8 @@
 // The life of a grant and of its tokens.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { assertGranted, createGrant, findGrant, listGrants } from '../../domain/operators/grants/grant.ts'
-import { revokeToken, rotateTokens } from '../../domain/operators/grants/tokens.ts'
+import { assertGranted, createGrant, endGrant, findGrant, listGrants } from '../../domain/operators/grants/grant.ts'
+import { grantOfToken, rotateTokens } from '../../domain/operators/grants/tokens.ts'
+import { dropOldGrants } from '../../domain/operators/mcp-calls/retention.ts'
 import { hashKey } from '../../domain/projects/secrets.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -57,6 +58,7 @@ test('a grant is for an environment of its project', async () => {
     project: api.project.id,
     environment: other.production,
     scopes: ['events:read'],
+    findsTools: false,
   }
   await expect(transaction(api.pool, tx => createGrant(tx, foreign))).rejects.toThrow('not found')
 })
@@ -70,12 +72,12 @@ describe('a refresh token', () => {
     expect((await pairOf(pair.refreshToken)).scopes).toEqual(pair.scopes)
   })
 
-  test('gives fewer scopes, and never more again', async () => {
+  test('gives fewer scopes to one access token, and never more than the grant has', async () => {
     const { refreshToken } = await grant()
     const fewer = await pairOf(refreshToken, ['events:read'])
     expect((await find(fewer.accessToken))!.scopes).toEqual(new Set(['events:read']))
-    expect(await rotate(fewer.refreshToken, ['events:read', 'products:write'])).toEqual({ is: 'scope' })
-    expect((await pairOf(fewer.refreshToken)).scopes).toEqual(['events:read'])
+    expect(await rotate(fewer.refreshToken, ['events:read', 'users:read'])).toEqual({ is: 'scope' })
+    expect((await pairOf(fewer.refreshToken)).scopes).toEqual(['events:read', 'products:write'])
   })
 
   test('that is used again within 30 s gives another pair, later it ends the grant', async () => {
@@ -84,7 +86,7 @@ describe('a refresh token', () => {
     const second = await pairOf(refreshToken)
     expect(second.accessToken).not.toBe(first.accessToken)
     await used(id, 31)
-    expect(await rotate(refreshToken)).toEqual({ is: 'reused' })
+    expect(await rotate(refreshToken)).toMatchObject({ is: 'reused', ended: { id } })
     for (const one of [token, first.accessToken, second.accessToken]) expect(await find(one)).toBe(null)
     expect(await rotate(first.refreshToken)).toEqual({ is: 'invalid' })
   })
@@ -113,15 +115,30 @@ describe('a refresh token', () => {
   })
 })
 
-test('revoking a token of either kind ends the grant, for its client alone', async () => {
-  const revoke = (token: string, client: string) => transaction(api.pool, tx => revokeToken(tx, token, client))
+test('the grant of a token of either kind is known to its client alone, and ends once', async () => {
   for (const kind of ['token', 'refreshToken'] as const) {
     const made = await grant()
-    await revoke(made[kind], 'other')
-    expect(await find(made.token)).not.toBe(null)
-    await revoke(made[kind], 'client')
+    expect(await grantOfToken(api.pool, made[kind], 'other')).toBe(null)
+    expect(await grantOfToken(api.pool, made[kind], 'client')).toBe(made.id)
+    expect(await endGrant(api.pool, made.id)).toMatchObject({ id: made.id, client_id: 'client' })
+    expect(await endGrant(api.pool, made.id)).toBe(null)
     expect(await find(made.token)).toBe(null)
     await expect(assertGranted(api.pool, { keyId: made.id } as never)).rejects.toThrow('has ended')
-    expect((await listGrants(api.pool, made.operator)).map(({ id }) => id)).toEqual([])
+    expect((await listGrants(api.pool)).map(({ operator }) => operator)).not.toContain(made.operator)
   }
+})
+
+test('a grant whose client has let all tokens expire ends, and is removed 400 days later', async () => {
+  const [silent, used, old] = [await grant(), await grant(), await grant()]
+  await api.pool.query(`update mcp_tokens set expires_at = now() - interval '1 second' where grant_id = $1`, [silent.id])
+  await api.pool.query(`update mcp_tokens set expires_at = now() - interval '1 day' where grant_id = $1 and kind = 'access'`, [used.id])
+  await api.pool.query(`update mcp_grants set ended_at = now() - interval '401 days' where id = $1`, [old.id])
+  await dropOldGrants(api.pool, 1_000)
+  const { rows } = await api.pool.query('select id, ended_at is null as lives from mcp_grants where id = any ($1) order by id', [
+    [silent.id, used.id, old.id],
+  ])
+  expect(rows).toEqual([
+    { id: silent.id, lives: false },
+    { id: used.id, lives: true },
+  ])
 })

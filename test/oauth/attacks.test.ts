@@ -1,18 +1,31 @@
 // What somebody tries who is not the client, not the operator, or not the client any more.
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { dropUnusedClients } from '../../domain/operators/grants/clients.ts'
 import { clientDocuments } from '../../workflows/outgoing/client-document.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { connected } from '../harness/mcp.ts'
-import { authorizePath, connectedClient, consent, pkce, post, REDIRECT, register, signedInOperator } from '../harness/oauth.ts'
+import {
+  authorizePath,
+  connectedClient,
+  consent,
+  type OAuthAnswer,
+  pkce,
+  post,
+  REDIRECT,
+  register,
+  signedInOperator,
+  takeOf,
+} from '../harness/oauth.ts'
+import { type Visitor, visitor } from '../harness/operators.ts'
 
 const ADDRESS = 'https://assistant.example.org/client.json'
 const documents = new Map<string, string>()
 const server = createServer((request, answer) => {
   answer.setHeader('Content-Type', 'application/json')
+  if (request.url === '/moving.json') answer.writeHead(302, { Location: '/moved.json' })
   answer.end(documents.get(request.url!) ?? '')
 })
 const plain = outgoing({ allowPrivateNetwork: true })
@@ -47,10 +60,14 @@ const works = (token: string) =>
   )
 
 describe('a request to authorize', () => {
-  const errorOf = async (more: Record<string, string>) => {
-    const answer = await fetch(api.url + authorizePath(clientId, pkce().challenge, more), { redirect: 'manual' })
-    const to = answer.headers.get('location')
-    return to?.startsWith(REDIRECT) ? new URL(to).searchParams.get('error') : `${answer.status} ${to ?? 'page'}`
+  const nobody = visitor('')
+  let somebody: Visitor
+  beforeAll(async () => {
+    somebody = (await signedInOperator(api, api.project)).browser
+  })
+  const errorOf = async (more: Record<string, string>, who = somebody) => {
+    const { status, location } = await who.open((who === nobody ? api.url : '') + authorizePath(clientId, pkce().challenge, more))
+    return location?.startsWith(REDIRECT) ? new URL(location).searchParams.get('error') : `${status} ${location ?? 'page'}`
   }
 
   test('without PKCE, with plain PKCE, for another resource or another flow is refused at the redirect URI', async () => {
@@ -60,6 +77,15 @@ describe('a request to authorize', () => {
     expect(await errorOf({ resource: 'https://other.example.org/mcp' })).toBe('invalid_target')
     expect(await errorOf({ response_type: 'token' })).toBe('unsupported_response_type')
     expect(await errorOf({ scope: 'nothing:read' })).toBe('invalid_scope')
+    const twice = await somebody.open(`${authorizePath(clientId, pkce().challenge)}&state=other`)
+    expect(Object.fromEntries(new URL(twice.location!).searchParams)).toMatchObject({ error: 'invalid_request', iss: api.url })
+    expect(new URL(twice.location!).searchParams.has('state')).toBe(false)
+  })
+
+  test('sends nobody away who is not signed in', async () => {
+    expect(await errorOf({ response_type: '' }, nobody)).toBe('400 page')
+    expect(await errorOf({ scope: 'nothing:read' }, nobody)).toBe('400 page')
+    expect(await errorOf({}, nobody)).toMatch(/^303 \/sign-in/)
   })
 
   test('of an unknown client or with another redirect URI gets a page, never a redirect', async () => {
@@ -67,7 +93,7 @@ describe('a request to authorize', () => {
     for (const redirect_uri of ['https://evil.example.org/', `${REDIRECT}/more`, 'http://localhost:4567/callback', `${REDIRECT}?x=1`])
       expect(await errorOf({ redirect_uri })).toBe('400 page')
     // A program takes a port that is free.
-    expect(await errorOf({ redirect_uri: 'http://127.0.0.1:9999/callback' })).toMatch(/^303 \/sign-in/)
+    expect(await errorOf({ redirect_uri: 'http://127.0.0.1:9999/callback' })).toBe('200 page')
   })
 
   test('is allowed by the form of its own page only', async () => {
@@ -77,7 +103,7 @@ describe('a request to authorize', () => {
     const fields = { project: String(api.project.id), environment: 'sandbox', decision: 'allow', scope: 'events:read' }
     expect((await browser.send(path, { ...fields, form_token: 'guessed' })).status).toBe(403)
     expect((await browser.send(path, fields, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403)
-    expect((await browser.send(path, fields)).status).toBe(303)
+    expect(new URL((await browser.send(path, fields)).location!).searchParams.get('code')).toMatch(/^pnc_/)
     const foreign = await api.newProject()
     expect(await browser.send(path, { ...fields, project: String(foreign.id) })).toMatchObject({ status: 422, location: null })
   })
@@ -88,13 +114,7 @@ describe('a code', () => {
     const { browser } = await signedInOperator(api, api.project)
     const { verifier, challenge } = pkce()
     const { query } = await consent(browser, authorizePath(clientId, challenge))
-    const take = {
-      grant_type: 'authorization_code',
-      code: query.get('code')!,
-      client_id: clientId,
-      redirect_uri: REDIRECT,
-      code_verifier: verifier,
-    }
+    const take = takeOf(query, clientId, verifier)
     const error = async (more: object) => (await post(api.url, '/oauth/token', { ...take, ...more })).body.error
     expect(await error({ code_verifier: pkce().verifier })).toBe('invalid_grant')
     expect(await error({ redirect_uri: 'http://127.0.0.1:1/callback' })).toBe('invalid_grant')
@@ -111,19 +131,15 @@ describe('a code', () => {
     expect(await works(tokens.access_token)).toBe(true)
     expect((await post(api.url, '/oauth/token', take)).body.error).toBe('invalid_grant')
     expect(await works(tokens.access_token)).toBe(false)
+    const { body } = await api.call('GET', '/v4/audit-log?limit=1')
+    expect(body.data).toMatchObject([{ operation: 'oauth reuse', resource: 'grant', actor: { kind: 'system' } }])
   })
 
   test('that two take at the same time leaves no grant in force', async () => {
     const { browser } = await signedInOperator(api, api.project)
     const { verifier, challenge } = pkce()
     const { query } = await consent(browser, authorizePath(clientId, challenge))
-    const take = {
-      grant_type: 'authorization_code',
-      code: query.get('code')!,
-      client_id: clientId,
-      redirect_uri: REDIRECT,
-      code_verifier: verifier,
-    }
+    const take = takeOf(query, clientId, verifier)
     const answers = await Promise.all([1, 2].map(() => post(api.url, '/oauth/token', take)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
     expect(await works(answers.find(({ status }) => status === 200)!.body.access_token)).toBe(false)
@@ -134,13 +150,7 @@ describe('a code', () => {
     const { verifier, challenge } = pkce()
     const { query } = await consent(browser, authorizePath(clientId, challenge))
     await api.pool.query(`update oauth_codes set expires_at = expires_at - interval '61 s'`)
-    const take = {
-      grant_type: 'authorization_code',
-      code: query.get('code')!,
-      client_id: clientId,
-      redirect_uri: REDIRECT,
-      code_verifier: verifier,
-    }
+    const take = takeOf(query, clientId, verifier)
     expect((await post(api.url, '/oauth/token', take)).body.error).toBe('invalid_grant')
   })
 })
@@ -164,7 +174,23 @@ describe('a refresh token', () => {
     expect((await post(api.url, '/oauth/revoke', { token: tokens.refresh_token, client_id: clientId })).status).toBe(200)
     expect(await works(tokens.access_token)).toBe(true)
     expect((await post(api.url, '/oauth/token', { ...refresh, client_id: own, scope: 'none:read' })).body.error).toBe('invalid_scope')
-    expect((await post(api.url, '/oauth/token', { ...refresh, client_id: own, scope: 'events:read' })).body.scope).toBe('events:read')
+    const few = await connectedClient(api, api.project, 'viewer')
+    const more = { grant_type: 'refresh_token', refresh_token: few.tokens.refresh_token, client_id: few.clientId, scope: 'events:write' }
+    expect((await post(api.url, '/oauth/token', more)).body.error).toBe('invalid_scope')
+    const narrow = (await post(api.url, '/oauth/token', { ...refresh, client_id: own, scope: 'events:read' })).body
+    expect(narrow.scope).toBe('events:read')
+    // What the refresh token gives stays as it is.
+    const wide = await post(api.url, '/oauth/token', { ...refresh, refresh_token: narrow.refresh_token, client_id: own })
+    expect(wide.body.scope).toBe(tokens.scope)
+  })
+
+  test('is taken sixty times an hour', async () => {
+    const { clientId, tokens } = await connectedClient(api)
+    const refresh = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token, client_id: clientId }
+    const answers: OAuthAnswer[] = []
+    for (let count = 0; count < 61; count++) answers.push(await post(api.url, '/oauth/token', refresh))
+    expect(answers.map(({ status }) => status)).toEqual([...Array(60).fill(200), 429])
+    expect(Number(answers.at(-1)!.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 })
 
@@ -177,10 +203,6 @@ test('a role that is taken away takes effect at the next call', async () => {
 })
 
 describe('a client that is named by a document', () => {
-  const page = async (id: string) => {
-    const answer = await fetch(api.url + authorizePath(id, pkce().challenge), { redirect: 'manual' })
-    return answer.status
-  }
   const document = (more: object = {}) =>
     JSON.stringify({ client_id: ADDRESS, client_name: 'By document', redirect_uris: [REDIRECT], ...more })
 
@@ -192,27 +214,60 @@ describe('a client that is named by a document', () => {
     const { page: shown, query } = await consent(browser, authorizePath(ADDRESS, challenge))
     expect(shown.text).toContain('assistant.example.org')
     expect(fetched - before).toBe(1)
-    const take = {
-      grant_type: 'authorization_code',
-      code: query.get('code')!,
-      client_id: ADDRESS,
-      redirect_uri: REDIRECT,
-      code_verifier: verifier,
-    }
+    const take = takeOf(query, ADDRESS, verifier)
     expect((await post(api.url, '/oauth/token', take)).status).toBe(200)
   })
 
   test('is refused when the document names another one, is larger than 5 kB, or is none', async () => {
     documents.set('/other.json', document())
     documents.set('/large.json', document({ client_id: 'https://assistant.example.org/large.json', more: 'x'.repeat(5_000) }))
-    for (const name of ['other.json', 'large.json', 'none.json']) expect(await page(`https://assistant.example.org/${name}`)).toBe(400)
+    const { browser } = await signedInOperator(api, api.project)
+    const statusOf = async (name: string) =>
+      (await browser.open(authorizePath(`https://assistant.example.org/${name}`, pkce().challenge))).status
+    for (const name of ['other.json', 'large.json', 'none.json']) expect(await statusOf(name)).toBe(400)
+    const before = fetched
+    expect(await statusOf('none.json')).toBe(400)
+    expect(fetched).toBe(before)
+  })
+
+  test('is fetched for an operator alone, and for one of them not without a limit', async () => {
+    const address = (name: number) => authorizePath(`https://assistant.example.org/${name}.json`, pkce().challenge)
+    const before = fetched
+    const answer = await fetch(api.url + address(0), { redirect: 'manual' })
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, expect.stringMatching(/^\/sign-in\?next=/)])
+    expect(fetched).toBe(before)
+    const { browser } = await signedInOperator(api, api.project)
+    const statuses: number[] = []
+    for (let name = 0; name < 21; name++) statuses.push((await browser.open(address(name))).status)
+    expect(statuses).toEqual([...Array(20).fill(400), 429])
+    expect(fetched).toBe(before + 20)
   })
 
   test('is not fetched from a private address', async () => {
+    let connections = 0
+    const private_ = createTcpServer(socket => {
+      connections += 1
+      socket.destroy()
+    })
+    await new Promise<void>(done => private_.listen(0, '127.0.0.1', done))
+    const { port } = private_.address() as AddressInfo
     const guarded = outgoing({ allowPrivateNetwork: false })
-    for (const host of ['127.0.0.1', '10.0.0.1', '169.254.169.254', '[::1]'])
-      expect(await clientDocuments(guarded)(`https://${host}/client.json`)).toBeNull()
+    for (const host of [`127.0.0.1:${port}`, `localhost:${port}`, `[::ffff:127.0.0.1]:${port}`, '10.0.0.1', '169.254.169.254'])
+      expect(await guarded.request({ method: 'GET', url: `https://${host}/client.json`, limitMs: 5_000 })).toMatchObject({
+        is: 'error',
+        error: 'address_refused',
+      })
+    expect(connections).toBe(0)
+    expect(await clientDocuments(plain)(`https://127.0.0.1:${port}/client.json`)).toBeNull()
+    expect(connections).toBe(1)
     await guarded.close()
+    private_.close()
+  })
+
+  test('is not known when its address leads to another one', async () => {
+    documents.set('/moved.json', document({ client_id: 'https://assistant.example.org/moving.json' }))
+    const { browser } = await signedInOperator(api, api.project)
+    expect((await browser.open(authorizePath('https://assistant.example.org/moving.json', pkce().challenge))).status).toBe(400)
   })
 })
 

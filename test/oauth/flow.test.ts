@@ -100,14 +100,53 @@ test('boxes that the role does not cover are greyed out, and are not granted whe
   expect(await browser.send(path, fields)).toMatchObject({ status: 422, location: null })
 })
 
-test('a new secret is shown once, to the operator who has confirmed it', async () => {
+test('at first only reading is ticked; one button ticks the rest, and allows nothing', async () => {
+  const { kept, provider } = memory()
+  await auth(provider, { serverUrl: `${api.url}/mcp`, scope: 'events:read events:write project_settings:write' })
+  const { browser } = await signedInOperator(api, api.project, 'editor')
+  const path = kept.url.pathname + kept.url.search
+  const boxes = (text: string) =>
+    [...text.matchAll(/name="scope" value="([^"]+)"( \w+)?/g)].map(([, scope, state]) => `${scope}${state ?? ''}`)
+  expect(boxes((await browser.open(path)).text)).toEqual(['events:read checked', 'events:write', 'project_settings:write disabled'])
+  const project = String(api.project.id)
+  const ticked = await browser.send(path, { project, environment: 'production', tools: 'find', decision: 'tick' })
+  expect([ticked.status, ticked.location]).toEqual([200, null])
+  expect(boxes(ticked.text)).toEqual(['events:read checked', 'events:write checked', 'project_settings:write disabled'])
+  expect(ticked.text).toMatch(/value="production" checked[\s\S]*value="find" checked/)
+  expect(ticked.text).not.toContain('value="tick"')
+})
+
+test('the operator chooses that the assistant finds its tools', async () => {
+  const { kept, provider } = memory()
+  await auth(provider, { serverUrl: `${api.url}/mcp` })
+  const { browser } = await signedInOperator(api, api.project)
+  const { query } = await consent(browser, kept.url.pathname + kept.url.search, { tools: 'find' })
+  await auth(provider, { serverUrl: `${api.url}/mcp`, authorizationCode: query.get('code')!, iss: query.get('iss')! })
+  const client = await connected(api.url, kept.tokens.access_token)
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['find_operations', 'describe_operation', 'call_operation'])
+})
+
+test('a new secret is shown once, to the operator who has confirmed it, who is still there and has a role in the project', async () => {
   const { operator, browser } = await signedInOperator(api, api.project)
   const other = await signedInOperator(api, api.project)
-  const code = await transaction(api.pool, tx => keepRevealed(tx, api.secrets, operator.id, 'sk_new'))
-  const path = `/oauth/secrets/${code}`
-  await other.browser.open(path)
+  const made = () =>
+    transaction(api.pool, tx => keepRevealed(tx, api.secrets, { operator: operator.id, project: api.project.id }, 'sk_new'))
+  const path = `/oauth/secrets/${await made()}`
+  await other.browser.open('/console/account')
   expect((await other.browser.send(path, {})).status).toBe(404)
+  expect((await other.browser.open(path)).status).toBe(404)
+  await browser.open(path)
+  await api.pool.query(`update operator_sessions set authenticated_at = authenticated_at - interval '11 minutes' where operator = $1`, [
+    operator.id,
+  ])
+  const again = `/sign-in/again?next=${encodeURIComponent(path)}`
+  expect([(await browser.open(path)).location, (await browser.send(path, {})).location]).toEqual([again, again])
+  await browser.open(again)
+  expect((await browser.send('/sign-in/again', { next: path, password: operator.password })).location).toBe(path)
   await browser.open(path)
   expect((await browser.send(path, {})).text).toContain('sk_new')
-  expect((await browser.send(path, {})).status).toBe(404)
+  expect([(await browser.open(path)).status, (await browser.send(path, {})).status]).toEqual([404, 404])
+  const second = `/oauth/secrets/${await made()}`
+  await api.pool.query('delete from operator_roles where operator = $1', [operator.id])
+  expect((await browser.open(second)).status).toBe(404)
 })

@@ -1,5 +1,6 @@
 import type { Db, Tx } from '../../../store/connect.ts'
 import { orderedId } from '../../../store/ids.ts'
+import { endGrants, type ListedGrant } from './grant.ts'
 
 /** A program that asks operators for grants. */
 export type OAuthClient = { id: string; name: string; redirectUris: string[] }
@@ -43,14 +44,15 @@ export async function listClients(db: Db): Promise<ListedClient[]> {
 }
 
 /**
- * Ends all grants of a client, registered or not, and removes its registration and the codes that it has not taken. Returns how many grants have
+ * Ends all grants of a client, registered or not, and removes its registration and the codes that it has not taken. Returns the grants that have
  * ended; null when nothing is known of the client.
  */
-export async function removeClient(tx: Tx, id: string): Promise<number | null> {
+export async function removeClient(tx: Tx, id: string): Promise<ListedGrant[] | null> {
   const removed = await tx.query('delete from oauth_clients where id = $1', [id])
+  // Waits for a client that is taking a code: its grant is among those that end here.
   await tx.query('delete from oauth_codes where client_id = $1 and grant_id is null', [id])
-  const ended = await tx.query('update mcp_grants set ended_at = clock_timestamp() where client_id = $1 and ended_at is null', [id])
-  return (removed.rowCount ?? 0) + (ended.rowCount ?? 0) === 0 ? null : (ended.rowCount ?? 0)
+  const ended = await endGrants(tx, 'client_id', id)
+  return removed.rowCount === 0 && ended.length === 0 ? null : ended
 }
 
 /** Removes clients without a grant for 90 days, at most `batch` at once. */

@@ -14,6 +14,7 @@ export type GrantOwner = Authority & {
   clientId: string
   clientName: string
   projectName: string
+  findsTools: boolean
 }
 
 export type GrantInput = {
@@ -23,16 +24,18 @@ export type GrantInput = {
   project: number
   environment: Environment
   scopes: readonly string[]
+  /** Whether the client has three tools that find and call the others, in place of one for each operation. */
+  findsTools: boolean
 }
 
 /** The id of a new grant. The caller knows that the operator's role covers the scopes; each call asks again. */
 export async function createGrant(tx: Tx, grant: GrantInput): Promise<string> {
-  const { operator, clientId, clientName, project, environment, scopes } = grant
+  const { operator, clientId, clientName, project, environment, scopes, findsTools } = grant
   const id = orderedId('gra')
   const { rowCount } = await tx.query(
-    `insert into mcp_grants (id, operator, client_id, client_name, project, environment, scopes)
-     select $1, $2, $3, $4, $5, id, $7 from environments where id = $6 and project = $5`,
-    [id, operator, clientId, clientName, project, environment, [...new Set(scopes)].sort()],
+    `insert into mcp_grants (id, operator, client_id, client_name, project, environment, scopes, finds_tools)
+     select $1, $2, $3, $4, $5, id, $7, $8 from environments where id = $6 and project = $5`,
+    [id, operator, clientId, clientName, project, environment, [...new Set(scopes)].sort(), findsTools],
   )
   if (rowCount === 0) throw notFound('environment')
   return id
@@ -57,13 +60,14 @@ export async function findGrant(db: Db, hash: Buffer): Promise<{ owner: GrantOwn
     environment: number
     environment_kind: EnvironmentKind
     scopes: string[]
+    finds_tools: boolean
     role: ProjectRole | null
     is_use_due: boolean
   }
   const { rows } = await db.query<Row>({
     name: 'find-grant',
     text: `select t.hash, g.id, g.operator, g.client_id, g.client_name, g.project, p.name as project_name, g.environment,
-             e.kind as environment_kind, t.scopes,
+             e.kind as environment_kind, t.scopes, g.finds_tools,
              case when o.is_owner then 'admin' else r.role end as role, ${IS_USE_DUE} as is_use_due
            from mcp_tokens t join mcp_grants g on g.id = t.grant_id join environments e on e.id = g.environment
              join projects p on p.id = g.project join operators o on o.id = g.operator left join operator_roles r on r.operator = g.operator and r.project = g.project
@@ -74,7 +78,7 @@ export async function findGrant(db: Db, hash: Buffer): Promise<{ owner: GrantOwn
   if (!row || !timingSafeEqual(row.hash, hash)) return null
   const { id: keyId, operator, project, environment, role, environment_kind: environmentKind, is_use_due: isUseDue } = row
   const scopes = new Set(row.scopes.filter(scope => role !== null && covers(role, scope)))
-  const client = { clientId: row.client_id, clientName: row.client_name, projectName: row.project_name }
+  const client = { clientId: row.client_id, clientName: row.client_name, projectName: row.project_name, findsTools: row.finds_tools }
   return { owner: { kind: 'grant', keyId, operator, ...client, project, environment, environmentKind, scopes }, isUseDue }
 }
 
@@ -110,12 +114,6 @@ export async function assertCovered(db: Db, { keyId }: GrantOwner, scope: string
     throw new Refusal('control_forbidden', `the role of the operator does not cover ${scope} any more`)
 }
 
-/** Nothing of the grant opens anything from now on. False when it has ended before, or never was. */
-export async function endGrant(db: Db, id: string): Promise<boolean> {
-  const { rowCount } = await db.query('update mcp_grants set ended_at = clock_timestamp() where id = $1 and ended_at is null', [id])
-  return rowCount === 1
-}
-
 export type ListedGrant = {
   id: string
   operator: string
@@ -128,13 +126,26 @@ export type ListedGrant = {
   last_used_at: string | null
 }
 
-/** The grants in force, of one operator or of all (null), oldest first. */
-export async function listGrants(db: Db, operator: string | null): Promise<ListedGrant[]> {
+const LISTED = `g.id, o.email as operator, g.client_id, g.client_name, g.project, e.kind as environment, g.scopes, g.created_at, g.last_used_at`
+
+/** Nothing of the grants opens anything from now on. Returns those that were in force. */
+export async function endGrants(db: Db, of: 'id' | 'client_id' | 'operator', value: string): Promise<ListedGrant[]> {
   const { rows } = await db.query<ListedGrant>(
-    `select g.id, o.email as operator, g.client_id, g.client_name, g.project, e.kind as environment, g.scopes, g.created_at, g.last_used_at
-     from mcp_grants g join operators o on o.id = g.operator join environments e on e.id = g.environment
-     where g.ended_at is null and ($1::text is null or g.operator = $1) order by g.created_at, g.id`,
-    [operator],
+    `update mcp_grants g set ended_at = clock_timestamp() from operators o, environments e
+     where g.${of} = $1 and g.ended_at is null and o.id = g.operator and e.id = g.environment returning ${LISTED}`,
+    [value],
+  )
+  return rows
+}
+
+/** The same for one grant; null when it has ended before, or never was. */
+export const endGrant = async (db: Db, id: string): Promise<ListedGrant | null> => (await endGrants(db, 'id', id))[0] ?? null
+
+/** The grants in force, oldest first. */
+export async function listGrants(db: Db): Promise<ListedGrant[]> {
+  const { rows } = await db.query<ListedGrant>(
+    `select ${LISTED} from mcp_grants g join operators o on o.id = g.operator join environments e on e.id = g.environment
+     where g.ended_at is null order by g.created_at, g.id`,
   )
   return rows
 }

@@ -1,7 +1,7 @@
 import type { Db } from '../../../store/connect.ts'
 
 const KEPT_DAYS = 400
-/** A token that has expired is kept for so long, so that a second use of a refresh token is still noticed. */
+/** A code or a refresh token that has expired is kept for so long, so that a second use is still noticed. */
 const EXPIRED_DAYS = 30
 
 const drop = (table: string, key: string, time: string) =>
@@ -19,4 +19,21 @@ export async function dropExpiredTokens(db: Db, batch: number): Promise<number> 
   for (const [table, days] of Object.entries({ mcp_tokens: EXPIRED_DAYS, mcp_confirmations: 1, mcp_reveals: 0, oauth_codes: EXPIRED_DAYS }))
     dropped = Math.max(dropped, (await db.query(drop(table, 'hash', 'expires_at'), [days, batch])).rowCount ?? 0)
   return dropped
+}
+
+/** Ends grants whose client has let all of its tokens expire, and removes grants that ended 400 days ago; at most `batch` of each at once. */
+export async function dropOldGrants(db: Db, batch: number): Promise<number> {
+  const silent = await db.query(
+    `update mcp_grants set ended_at = clock_timestamp() where id = any (array(
+       select g.id from mcp_grants g where g.ended_at is null
+         and not exists (select 1 from mcp_tokens t where t.grant_id = g.id and t.expires_at > now())
+       limit $1 for update skip locked))`,
+    [batch],
+  )
+  const old = await db.query(
+    `delete from mcp_grants where id = any (array(
+       select id from mcp_grants where ended_at < now() - make_interval(days => $1) limit $2 for update skip locked))`,
+    [KEPT_DAYS, batch],
+  )
+  return Math.max(silent.rowCount ?? 0, old.rowCount ?? 0)
 }

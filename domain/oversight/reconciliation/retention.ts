@@ -12,7 +12,7 @@ import { dropOldAudit } from '../../kernel/audit/retention.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { dropOldAnswers } from '../../kernel/idempotent-answers.ts'
 import { dropUnusedClients } from '../../operators/grants/clients.ts'
-import { dropExpiredTokens, dropOldCalls } from '../../operators/mcp-calls/retention.ts'
+import { dropExpiredTokens, dropOldCalls, dropOldGrants } from '../../operators/mcp-calls/retention.ts'
 import { dropOldAttempts } from '../../purchases/attempts/attempt.ts'
 import { dropOldNotifications } from '../../purchases/store-inbox/pending.ts'
 import { dropDeletedReports, dropOldReportRuns } from '../../reporting/reports/retention.ts'
@@ -36,6 +36,7 @@ const RETENTION: readonly Retention[] = [
   { kind: 'auditEntries', drop: dropOldAudit },
   { kind: 'mcpCalls', isRealTime: true, drop: dropOldCalls },
   { kind: 'mcpTokens', isRealTime: true, drop: dropExpiredTokens },
+  { kind: 'mcpGrants', isRealTime: true, drop: dropOldGrants },
   { kind: 'oauthClients', isRealTime: true, drop: dropUnusedClients },
   { kind: 'automationRuns', drop: dropOldAutomationRuns },
   { kind: 'automationVersions', drop: dropOldVersions },

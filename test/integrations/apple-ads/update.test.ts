@@ -59,6 +59,7 @@ const owner = (): GrantOwner => ({
   clientId: 'client',
   clientName: 'Assistant',
   projectName: 'Project',
+  findsTools: false,
   project: project.id,
   environment: project.production,
   environmentKind: 'production',
