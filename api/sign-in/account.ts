@@ -40,7 +40,7 @@ export const withForm = (take: (deps: PageDeps, ctx: Context, who: SignedIn, for
     await withOperator((_deps, _ctx, who) => take(deps, ctx, who, form))(deps, ctx)
   }
 
-const when = (time: string): Html => {
+export const when = (time: string): Html => {
   const at = new Date(time).toISOString()
   return html`<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`
 }
@@ -122,6 +122,7 @@ ${providerSection(deps, ways)}${isByPassword && ways.hasPassword && factorSectio
 <section><h2>Sessions</h2><p>A session ends after 8 hours without use, and after 7 days in any case.</p>
 <ul class="sessions">${sessions.map(one => sessionLine(deps, ctx, one, session))}</ul>
 ${sessions.length > 1 && html`<form method="post" action="${ACCOUNT}/sessions">${token}<button class="plain" name="session" value="others">End all others</button></form>`}</section>
+<section><h2>Assistants</h2><p><a href="${ACCOUNT}/assistants">What you have allowed assistants</a></p></section>
 <section><form method="post" action="/sign-out">${token}<button class="plain">Sign out</button></form></section>`
   showPage(ctx, { title: 'Your account', body, isWide: true, signedInAs: operator.email }, shown.status)
 }

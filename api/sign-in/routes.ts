@@ -4,6 +4,7 @@ import type { Context, Layer } from '../context.ts'
 import { getAccount, postPassword, postSessions } from './account.ts'
 import { getFactor, postFactor, postRecoveryCodes } from './account-factor.ts'
 import { getAgain, postAgain } from './again.ts'
+import { ASSISTANTS, getAssistants, postAssistants } from './assistants.ts'
 import { FormProblem } from './form.ts'
 import { html } from './html.ts'
 import { getFirst, getJoin, postFirst, postJoin } from './join.ts'
@@ -31,6 +32,7 @@ const PAGES: Record<string, Methods> = {
   '/console/account/second-factor': { get: getFactor, post: postFactor },
   '/console/account/recovery-codes': { post: postRecoveryCodes },
   '/console/account/sessions': { post: postSessions },
+  [ASSISTANTS]: { get: getAssistants, post: postAssistants },
 }
 
 const FILES: Record<string, readonly [file: string, type: string]> = {
