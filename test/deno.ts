@@ -95,6 +95,8 @@ export const ON_DENO: Record<string, string[]> = {
     'automations/automation-runs/flow',
     'automations/starting',
     'operators/sign-in',
+    'operators/single-sign-on',
+    'operators/single-sign-on-modes',
     'oauth/flow',
     'oversight/ledger',
     'purchases/subscriptions',

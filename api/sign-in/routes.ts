@@ -9,10 +9,12 @@ import { FormProblem } from './form.ts'
 import { html } from './html.ts'
 import { getFirst, getJoin, postFirst, postJoin } from './join.ts'
 import { ASSETS, protect, showPage } from './page.ts'
-import type { SessionDeps } from './session.ts'
+import type { PageDeps } from './page-deps.ts'
+import { getCallback, getProvider } from './provider.ts'
+import { PROVIDER } from './provider-link.ts'
 import { getCode, getSetUp, getSignIn, postCode, postSetUp, postSignIn, postSignOut } from './sign-in.ts'
 
-type Answer = (deps: SessionDeps, ctx: Context) => Promise<void>
+type Answer = (deps: PageDeps, ctx: Context) => Promise<void>
 type Methods = { get?: Answer; post?: Answer }
 
 const PAGES: Record<string, Methods> = {
@@ -20,6 +22,8 @@ const PAGES: Record<string, Methods> = {
   '/sign-in/code': { get: getCode, post: postCode },
   '/sign-in/second-factor': { get: (deps, ctx) => getSetUp(deps, ctx), post: postSetUp },
   '/sign-in/again': { get: getAgain, post: postAgain },
+  [PROVIDER]: { get: getProvider },
+  [`${PROVIDER}/callback`]: { get: getCallback },
   '/sign-out': { post: postSignOut },
   '/console/first': { get: getFirst, post: postFirst },
   '/console/join': { get: getJoin, post: postJoin },
@@ -53,7 +57,7 @@ async function sendFile(ctx: Context, name: string): Promise<boolean> {
 }
 
 /** The pages with which people sign in and look after their account. All other requests go on. */
-export function signInPages(deps: SessionDeps): Layer {
+export function signInPages(deps: PageDeps): Layer {
   return async (ctx, next) => {
     if (ctx.path.startsWith(`${ASSETS}/`) && (await sendFile(ctx, ctx.path.slice(ASSETS.length + 1)))) return
     const methods = Object.hasOwn(PAGES, ctx.path) ? PAGES[ctx.path] : undefined

@@ -14,16 +14,18 @@ const nameOf = (deps: SessionDeps, name: string): string => (isSecure(deps) ? `_
 
 const SESSION = 'perennial'
 
-export function cookieOf(deps: SessionDeps, ctx: Context, name: string = SESSION): string | undefined {
+const TOKEN = /^[\w-]{43}$/
+
+export function cookieOf(deps: SessionDeps, ctx: Context, name: string = SESSION, form = TOKEN): string | undefined {
   const value = ctx.cookies.get(nameOf(deps, name))
-  return value !== undefined && /^[\w-]{43}$/.test(value) ? value : undefined
+  return value !== undefined && form.test(value) ? value : undefined
 }
 
-export function setCookie(deps: SessionDeps, ctx: Context, value: string | null, name: string = SESSION): void {
+export function setCookie(deps: SessionDeps, ctx: Context, value: string | null, name: string = SESSION, maxAge?: number): void {
   const parts = [`${nameOf(deps, name)}=${value ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Lax']
   if (isSecure(deps)) parts.push('Secure')
   // A session cookie of the browser otherwise: the server knows when the session ends.
-  if (value === null) parts.push('Max-Age=0')
+  if (value === null || maxAge !== undefined) parts.push(`Max-Age=${value === null ? 0 : maxAge}`)
   ctx.append('Set-Cookie', parts.join('; '))
 }
 

@@ -58,7 +58,7 @@ export async function signIn(
         await endSetUps(tx, account.id)
         await beginSecondFactor(tx, secrets, account.id)
       }
-      const token = await createSession(tx, account.id, device, awaits)
+      const token = await createSession(tx, account.id, device, { awaits })
       await (awaits === 'code' ? forgiveGuess : forgiveAccount)(tx, begun.guess)
       return { is: 'signed_in', token, awaits }
     })
