@@ -35,13 +35,15 @@ export type Answered = {
 export type IdempotentRequest = { environment: Environment; operation: string; key: string; hash: Buffer; user: string | null }
 
 /**
- * Whether a refusal is stored. A refusal of the operation is; one that a corrected or repeated request may avoid is not, nor one of the key that
- * makes the request: another key may repeat it.
+ * Whether a refusal is stored. A refusal of the operation is; one that a corrected or repeated request may avoid is not (it says when to try
+ * again, or that the key is in use), nor one of the key that makes the request: another key may repeat it.
  */
-const isStored = ({ status, body }: Problem) =>
-  (status === 403 && body.error.code !== 'control_forbidden') ||
-  [404, 409, 422].includes(status) ||
-  (status === 400 && body.error.code !== 'invalid_data' && body.error.code !== 'invalid_request')
+const isStored = ({ status, headers, body: { error } }: Problem) =>
+  headers['Retry-After'] === undefined &&
+  error.code !== 'idempotency_conflict' &&
+  ((status === 403 && error.code !== 'control_forbidden') ||
+    [404, 409, 422].includes(status) ||
+    (status === 400 && error.code !== 'invalid_data' && error.code !== 'invalid_request'))
 
 /** The answer to the same request before, if any. Throws where the key was used with another one. */
 export async function replayed(db: Db, { environment, operation, key, hash, user }: IdempotentRequest): Promise<Answered | null> {

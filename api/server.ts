@@ -31,6 +31,7 @@ import { sandboxState } from './sandbox-layer.ts'
 import { sandboxStates } from './sandbox-state.ts'
 import { serveSdk } from './sdk/serve.ts'
 import { webTokens } from './sdk/web-tokens.ts'
+import type { PageDeps } from './sign-in/page-deps.ts'
 import { signInPages } from './sign-in/routes.ts'
 import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
 import { serveV3 } from './v3/serve.ts'
@@ -40,7 +41,8 @@ export type ServerDeps = ApiDeps &
   OperatorDeps &
   Pick<NotificationDeps, 'stores'> &
   Pick<McpDeps, 'mcpOrigins'> &
-  Pick<OAuthDeps, 'oauthRegistration' | 'clientDocuments'> & {
+  Pick<OAuthDeps, 'oauthRegistration' | 'clientDocuments'> &
+  Pick<PageDeps, 'provider'> & {
     log: Logger
     /** Connections for keys, which no statement of a tenant uses. */
     checks: Pool

@@ -16,6 +16,7 @@ import { appleAdsEntities } from '../workflows/apple-ads/entities.ts'
 import { integrationProbe } from '../workflows/destinations/probe.ts'
 import { clientDocuments } from '../workflows/outgoing/client-document.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
+import { openIdProvider } from '../workflows/outgoing/open-id.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
 import { storeClients, verifiersOf } from '../workflows/stores/clients.ts'
 import { storeVerifiers } from '../workflows/stores/verifiers.ts'
@@ -74,6 +75,8 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
           onError: (error, environment) => log.warn({ err: error, environment }, 'a replica of facts failed: Postgres answers'),
         })
   const requests = outgoing({ allowPrivateNetwork })
+  // As the mail server and the bucket of the installation, its provider of single sign-on may be within the private network.
+  const inside = config.openId && outgoing({ allowPrivateNetwork: true })
   // Their addresses are named by clients, and not by anybody who may configure one.
   const documents = outgoing({ allowPrivateNetwork: false })
   const clients = storeClients({ outgoing: requests, tokens: googleTokens(requests), ...config.stores })
@@ -84,7 +87,8 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const pools = [checks, watching, listing, stepping, scanning]
   const closeAll = async () => {
     await Promise.all([replicas?.close(), blocks.end()])
-    await Promise.all([measurements.close(), ...pools.map(one => one.end()), requests.close(), documents.close(), board?.close()])
+    await Promise.all([measurements.close(), ...pools.map(one => one.end())])
+    await Promise.all([requests.close(), documents.close(), inside?.close(), board?.close()])
   }
   const deps = {
     pool,
@@ -103,6 +107,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     mcpOrigins: config.mcpOrigins,
     oauthRegistration: config.oauthRegistration,
     clientDocuments: clientDocuments(documents),
+    provider: config.openId && inside ? openIdProvider(config.openId, inside) : null,
     rateLimit,
     projectRateLimit,
     addressRateLimit,

@@ -7,7 +7,9 @@ import type { UnverifiedPurchases } from '../domain/purchases/verification.ts'
 import type { S3Options } from '../store/files/s3-client.ts'
 import type { InstallationMail } from '../workflows/actions/email.ts'
 import { hostOf } from '../workflows/outgoing/mail-address.ts'
+import type { OpenIdOptions } from '../workflows/outgoing/open-id.ts'
 import { smtpServer } from '../workflows/outgoing/smtp-url.ts'
+import { openIdOptions } from './open-id.ts'
 import { PROCEEDS_RATES_RULE, parseProceedsRates } from './proceeds-rates.ts'
 import { rootCertificates } from './root-certificates.ts'
 import { withSecretFiles } from './secret-files.ts'
@@ -42,6 +44,8 @@ export type Config = {
   mcpOrigins: string[]
   /** Whether programs may register themselves as clients of OAuth. */
   oauthRegistration: boolean
+  /** The provider of single sign-on; absent: people sign in with passwords alone. */
+  openId: OpenIdOptions | undefined
   rateLimit: RateLimit
   projectRateLimit: RateLimit
   addressRateLimit: RateLimit
@@ -234,6 +238,9 @@ export function readConfig(given: Env): Config {
     },
     mcpOrigins: origins('MCP_ALLOWED_ORIGINS'),
     oauthRegistration: oneOf('OAUTH_REGISTRATION', ['on', 'off'], 'on') === 'on',
+    openId: openIdOptions(text, allowPrivateNetwork, line => {
+      throw new ConfigError(line)
+    }),
     publicUrl: asWritten(url('PUBLIC_URL', ['http:', 'https:'])),
     rateLimit: { perSecond, burst: number('RATE_LIMIT_BURST', 2000, 1, 10_000_000) },
     projectRateLimit: {

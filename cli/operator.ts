@@ -7,7 +7,7 @@ import { createOperatorAction, inviteOperatorAction } from './operator/create.ts
 import { commandOf } from './program.ts'
 import { jsonText, textTable } from './table.ts'
 
-const HEADERS = ['e-mail', 'name', 'rights', 'password', 'second factor', 'passkeys', 'created', 'last used']
+const HEADERS = ['e-mail', 'name', 'rights', 'password', 'second factor', 'passkeys', 'single sign-on', 'created', 'last used']
 
 const listOperatorsAction = action({
   name: 'list',
@@ -21,10 +21,16 @@ const listOperatorsAction = action({
     else {
       const rights = (roles: Record<string, string>) => Object.entries(roles).map(([project, role]) => `${role} of ${project}`)
       const rows = operators.map(one => [
-        ...[one.email, one.name, one.is_owner ? 'owner' : rights(one.roles).join(', ') || 'none', one.has_password ? 'yes' : 'invited'],
+        ...[
+          one.email,
+          one.name,
+          one.is_owner ? 'owner' : rights(one.roles).join(', ') || 'none',
+          one.has_password ? 'yes' : one.has_single_sign_on ? 'no' : 'invited',
+        ],
         ...[
           one.has_second_factor ? 'yes' : one.needs_second_factor ? 'demanded' : 'no',
           String(one.passkeys),
+          one.has_single_sign_on ? 'yes' : 'no',
           one.created_at,
           one.last_used_at ?? '-',
         ],

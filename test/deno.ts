@@ -96,6 +96,8 @@ export const ON_DENO: Record<string, string[]> = {
     'automations/starting',
     'operators/passkeys',
     'operators/sign-in',
+    'operators/single-sign-on',
+    'operators/single-sign-on-modes',
     'oauth/flow',
     'oversight/ledger',
     'purchases/subscriptions',

@@ -46,15 +46,16 @@ export function inputOf(tool: Tool, given: Arguments, secrets: Secrets): Request
   const key = typeof given.idempotency_key === 'string' ? idempotencyKey(given.idempotency_key) : undefined
   const path = pathOf(description.path, parts.path)
   const repeat = key === undefined ? undefined : { key, hash: storedHash(secrets, requestHash(path, parts.query, body)) }
-  // An operation that has an argument of this name treats it in its own way.
-  const dryRun = given.dry_run === true && !tool.sources.dry_run
+  const isDry = given.dry_run === true
   return {
     parameters: parts.path as Record<string, string>,
     query: parts.query,
     body,
     faults: [],
-    repeat: dryRun ? undefined : repeat,
-    dryRun,
+    // A dry run must leave the key free for the call.
+    repeat: isDry ? undefined : repeat,
+    // An operation that has an argument of this name treats it in its own way.
+    dryRun: isDry && !tool.sources.dry_run,
   }
 }
 

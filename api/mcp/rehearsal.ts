@@ -1,4 +1,3 @@
-import { orderedId } from '../../store/ids.ts'
 import type { RequestInput } from '../run.ts'
 import type { Changes } from './confirm.ts'
 import type { Tool } from './tools.ts'
@@ -9,19 +8,17 @@ export function rehearsalOf({ route, sources }: Tool, input: RequestInput): Requ
   const rehearsal = { ...input, repeat: undefined, dryRun: true }
   if (dryRun === 'rollback' || dryRun === 'plan') return rehearsal
   if (dryRun !== 'own' || sources.dry_run?.[0] !== 'body') throw new Error(`${id} has no dry run, so nobody can confirm it`)
-  const body = input.body as Record<string, unknown>
-  // The operation keeps the answer by the key, which is that of the call to come.
-  const isKept = body.idempotency_key !== undefined
-  return { ...rehearsal, body: { ...body, dry_run: true, ...(isKept && { idempotency_key: orderedId('dry') }) } }
+  return { ...rehearsal, body: { ...(input.body as Record<string, unknown>), dry_run: true } }
 }
 
 /** What an operation that rehearses in its own way says about its one change. */
-type OwnDry = { entity_type: string; entity_id: string; field: string; before: string; after: string }
+type OwnDry = { entity_type: string; entity_id: string; field: string; before: string; after: string; would_send: object | null }
 
 /** What the answer to a rehearsal says that would change. */
 export function rehearsedChanges({ route }: Tool, answer: unknown): Changes {
   if (route.description.dryRun !== 'own') return answer as Changes
-  const { entity_type, entity_id, field, before, after } = answer as OwnDry
+  const { entity_type, entity_id, field, before, after, would_send } = answer as OwnDry
+  if (would_send === null) return { changes: [], truncated: false }
   const change = {
     action: 'update',
     object: `apple_ads_${entity_type}`,

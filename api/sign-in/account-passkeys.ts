@@ -8,14 +8,15 @@ import { deviceOf } from './device.ts'
 import { html } from './html.ts'
 import { faultsOf } from './join.ts'
 import { alert, field, showPage } from './page.ts'
+import type { PageDeps } from './page-deps.ts'
 import { answerIn, askedFor, LATE, PASSKEY_SCRIPT, passkeyForm } from './passkey-form.ts'
-import { askAgain, askToSignIn, redirectTo, type SessionDeps } from './session.ts'
+import { askAgain, askToSignIn, redirectTo } from './session.ts'
 
 const PASSKEYS = `${ACCOUNT}/passkeys`
 
 type Shown = { name?: string; fault?: string | undefined; failed?: string }
 
-async function showAdd(deps: SessionDeps, ctx: Context, who: SignedIn, { name, fault, failed }: Shown = {}): Promise<void> {
+async function showAdd(deps: PageDeps, ctx: Context, who: SignedIn, { name, fault, failed }: Shown = {}): Promise<void> {
   if (!who.isRecent) return askAgain(ctx, PASSKEYS)
   const asked = askedFor(deps, ctx)
   if (!asked) return redirectTo(ctx, ACCOUNT)

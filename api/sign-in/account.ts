@@ -1,17 +1,20 @@
 import { changePassword } from '../../domain/operators/change-password.ts'
+import { type WaysIn, waysIn } from '../../domain/operators/identities.ts'
 import { listPasskeys } from '../../domain/operators/passkeys/passkey.ts'
-import { siteOf } from '../../domain/operators/passkeys/site.ts'
-import { secondFactorOf } from '../../domain/operators/second-factor.ts'
+import { type SecondFactor, secondFactorOf } from '../../domain/operators/second-factor.ts'
 import { endSession, endSessions, type ListedSession, listSessions, type SignedIn } from '../../domain/operators/session.ts'
 import type { Context } from '../context.ts'
 import { deviceOf } from './device.ts'
 import { failedBy, WRONG_CODE } from './failed.ts'
 import { formToken, readForm, type SentForm } from './form.ts'
-import { html } from './html.ts'
+import { type Html, html } from './html.ts'
 import { faultsOf } from './join.ts'
 import { alert, field, notice, showPage, when } from './page.ts'
+import type { PageDeps } from './page-deps.ts'
+import { passkeySite } from './passkey-form.ts'
 import { passkeySection } from './passkey-list.ts'
-import { askToSignIn, callerOf, redirectTo, type SessionDeps, setCookie, signedIn } from './session.ts'
+import { providerLink } from './provider-link.ts'
+import { askToSignIn, callerOf, redirectTo, setCookie, signedIn } from './session.ts'
 
 export const ACCOUNT = '/console/account'
 
@@ -24,61 +27,87 @@ const DONE: Record<string, string> = {
   'passkey-removed':
     'The passkey is removed, and the sessions that it has opened have ended. Your device may still offer it: delete it there, too.',
   'passkey-needed': 'A second factor is demanded of your account: add another passkey, or set up an app, before you remove this one.',
+  linked: 'Your account is connected: from now on you sign in there.',
 }
 
 type Shown = { faults?: Record<string, string>; failed?: string; status?: number }
 
 /** What the account page does for the person who is signed in. */
 export const withOperator =
-  (show: (deps: SessionDeps, ctx: Context, who: SignedIn) => Promise<void>) =>
-  async (deps: SessionDeps, ctx: Context): Promise<void> => {
+  (show: (deps: PageDeps, ctx: Context, who: SignedIn) => Promise<void>) =>
+  async (deps: PageDeps, ctx: Context): Promise<void> => {
     const who = await signedIn(deps, ctx)
     if (!who) return askToSignIn(ctx)
     await show(deps, ctx, who)
   }
 
 /** The same for a form, which is read first. */
-export const withForm = (take: (deps: SessionDeps, ctx: Context, who: SignedIn, form: SentForm) => Promise<void>) =>
-  async function taken(deps: SessionDeps, ctx: Context): Promise<void> {
+export const withForm = (take: (deps: PageDeps, ctx: Context, who: SignedIn, form: SentForm) => Promise<void>) =>
+  async function taken(deps: PageDeps, ctx: Context): Promise<void> {
     const form = await readForm(deps, ctx)
     await withOperator((_deps, _ctx, who) => take(deps, ctx, who, form))(deps, ctx)
   }
 
-const sessionLine = (deps: SessionDeps, ctx: Context, { id, created_at, last_used_at, address, user_agent }: ListedSession, own: string) =>
+const sessionLine = (deps: PageDeps, ctx: Context, { id, created_at, last_used_at, address, user_agent }: ListedSession, own: string) =>
   html`<li><div><p>${deviceOf(user_agent)}${id === own && html` <span class="here">this browser</span>`}</p>
 <p class="small">${address ?? 'unknown address'}, signed in ${when(created_at)}, last used ${when(last_used_at)}</p></div>
 ${id !== own && html`<form method="post" action="${ACCOUNT}/sessions">${formToken(deps, ctx)}<button class="plain" name="session" value="${id}" aria-label="End the session of ${deviceOf(user_agent)}">End</button></form>`}</li>`
 
-async function showAccount(deps: SessionDeps, ctx: Context, who: SignedIn, { faults = {}, failed, status }: Shown = {}): Promise<void> {
+/** Single sign-on, where there is any. */
+const providerSection = ({ provider }: PageDeps, { linked }: WaysIn): Html | null =>
+  provider &&
+  html`<section><h2>Single sign-on</h2>
+${
+  linked
+    ? html`<p>You sign in with ${provider.name}${linked.email !== null && html` as ${linked.email}`}, since ${when(linked.at)}.</p>`
+    : html`<p>Your account is not connected with ${provider.name} yet.</p>${providerLink(provider, ACCOUNT, true, 'link')}`
+}</section>`
+
+function factorSection({ isOn, isNeeded, codesLeft, passkeys }: SecondFactor, token: Html): Html {
+  const left = codesLeft === 1 ? '1 recovery code is' : `${codesLeft} recovery codes are`
+  return html`<section><h2>Second factor</h2>
+${
+  isOn
+    ? html`<p>On: a code of your app is asked for at sign-in. ${left} left.</p>
+<div class="actions"><form method="post" action="${ACCOUNT}/recovery-codes">${token}<button class="plain">New recovery codes</button></form>
+${!isNeeded && html`<form method="post" action="${ACCOUNT}/second-factor">${token}<button class="plain" name="step" value="remove">Turn off</button></form>`}</div>`
+    : html`<p>${isNeeded && passkeys > 0 ? 'Off: you sign in with a passkey.' : 'Off: whoever knows your password is you.'}</p>
+<form method="post" action="${ACCOUNT}/second-factor">${token}<button name="step" value="begin">Set up</button></form>`
+}</section>`
+}
+
+const passwordSection = ({ hasPassword }: WaysIn, { isOn }: SecondFactor, token: Html, { faults = {}, failed }: Shown): Html =>
+  html`<section><h2>Password</h2>${alert(failed)}
+${
+  hasPassword
+    ? html`<form method="post" action="${ACCOUNT}/password" class="short">${token}
+${field({ name: 'current', label: 'Your password now', type: 'password', autocomplete: 'current-password', fault: faults.current })}
+${isOn && field({ name: 'code', label: 'Code of your app', autocomplete: 'one-time-code', fault: faults.code, isCode: true })}
+${field({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 12 characters.', fault: faults.password })}
+${field({ name: 'repeated', label: 'The new one again', type: 'password', autocomplete: 'new-password', fault: faults.repeated })}
+<button>Change the password</button></form>`
+    : html`<p>You have none. Whoever runs this service can send you a link with which you choose one.</p>`
+}</section>`
+
+async function showAccount(deps: PageDeps, ctx: Context, who: SignedIn, shown: Shown = {}): Promise<void> {
   const { operator, session } = who
   const factor = await secondFactorOf(deps.pool, operator.id)
   const [passkeys, sessions] = [await listPasskeys(deps.pool, operator.id), await listSessions(deps.pool, operator.id)]
-  const left = factor.codesLeft === 1 ? '1 recovery code is' : `${factor.codesLeft} recovery codes are`
+  const ways = await waysIn(deps.pool, operator.id)
+  // Where people sign in at the provider alone, a password opens nothing.
+  const isByPassword = !deps.provider?.isRequired
   const token = formToken(deps, ctx)
   const body = html`${notice(DONE[String(ctx.query.done ?? '')])}
 <p>${operator.name}, ${operator.email}${operator.isOwner && ', owner of this installation'}</p>
-<section><h2>Second factor</h2>
-${
-  factor.isOn
-    ? html`<p>On: a code of your app is asked for at sign-in. ${left} left.</p>
-<div class="actions"><form method="post" action="${ACCOUNT}/recovery-codes">${token}<button class="plain">New recovery codes</button></form>
-${!factor.isNeeded && html`<form method="post" action="${ACCOUNT}/second-factor">${token}<button class="plain" name="step" value="remove">Turn off</button></form>`}</div>`
-    : html`<p>${factor.isNeeded ? 'Off: you sign in with a passkey.' : 'Off: whoever knows your password is you.'}</p>
-<form method="post" action="${ACCOUNT}/second-factor">${token}<button name="step" value="begin">Set up</button></form>`
-}</section>
-${siteOf(deps.publicUrl) !== null && passkeySection(passkeys, { path: `${ACCOUNT}/passkeys`, token })}
-<section><h2>Password</h2>${alert(failed)}
-<form method="post" action="${ACCOUNT}/password" class="short">${token}
-${field({ name: 'current', label: 'Your password now', type: 'password', autocomplete: 'current-password', fault: faults.current })}
-${factor.isOn && field({ name: 'code', label: 'Code of your app', autocomplete: 'one-time-code', fault: faults.code, isCode: true })}
-${field({ name: 'password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 12 characters.', fault: faults.password })}
-${field({ name: 'repeated', label: 'The new one again', type: 'password', autocomplete: 'new-password', fault: faults.repeated })}
-<button>Change the password</button></form></section>
+${providerSection(deps, ways)}${isByPassword && ways.hasPassword && factorSection(factor, token)}
+${passkeySite(deps) !== null && passkeySection(passkeys, { path: `${ACCOUNT}/passkeys`, token })}
+${isByPassword && passwordSection(ways, factor, token, shown)}
 <section><h2>Sessions</h2><p>A session ends after 8 hours without use, and after 7 days in any case.</p>
 <ul class="sessions">${sessions.map(one => sessionLine(deps, ctx, one, session))}</ul>
 ${sessions.length > 1 && html`<form method="post" action="${ACCOUNT}/sessions">${token}<button class="plain" name="session" value="others">End all others</button></form>`}</section>
+<section><h2>Assistants</h2><p><a href="${ACCOUNT}/assistants">What you have allowed assistants</a></p></section>
 <section><form method="post" action="/sign-out">${token}<button class="plain">Sign out</button></form></section>`
-  showPage(ctx, { title: 'Your account', body, isWide: true, signedInAs: operator.email }, status)
+  showPage(ctx, { title: 'Your account', body, isWide: true, signedInAs: operator.email }, shown.status)
 }
 
 export const getAccount = withOperator(showAccount)

@@ -1,23 +1,32 @@
+import { waysIn } from '../../domain/operators/identities.ts'
 import { authenticateByPasskey } from '../../domain/operators/passkeys/sign-in.ts'
 import { isPasswordEnough, secondFactorOf } from '../../domain/operators/second-factor.ts'
+import type { SignedIn } from '../../domain/operators/session.ts'
 import { authenticateAgain } from '../../domain/operators/sign-in.ts'
 import type { Context } from '../context.ts'
 import { type Failed, failedBy, WRONG_CODE } from './failed.ts'
 import { formToken, readForm } from './form.ts'
 import { html } from './html.ts'
 import { alert, field, showPage } from './page.ts'
+import type { PageDeps } from './page-deps.ts'
 import { answerIn, failedPasskey, PASSKEY_SCRIPT, passkeyButton } from './passkey-form.ts'
-import { askToSignIn, callerOf, localPath, redirectTo, type SessionDeps, signedIn } from './session.ts'
+import { providerLink } from './provider-link.ts'
+import { askToSignIn, callerOf, localPath, redirectTo, signedIn } from './session.ts'
+import { requestOf } from './sign-in.ts'
 
 const PATH = '/sign-in/again'
 
-async function showAgain(deps: SessionDeps, ctx: Context, to: string, failed?: Failed): Promise<void> {
+/** Where people sign in at the provider alone, a session from there has no other way. One that a link of the command line has made has its password. */
+const isProviderOnly = ({ provider }: PageDeps, who: SignedIn): boolean => who.isByProvider && (provider?.isRequired ?? false)
+
+export async function showAgain(deps: PageDeps, ctx: Context, to: string, failed?: Failed): Promise<void> {
   const who = await signedIn(deps, ctx)
   if (!who) return askToSignIn(ctx)
   if (failed?.retryAfter !== undefined) ctx.set('Retry-After', String(failed.retryAfter))
-  const factor = await secondFactorOf(deps.pool, who.operator.id)
-  const hasTyped = factor.isOn || isPasswordEnough(factor)
-  const typed = html`<form method="post" action="${PATH}">
+  const { provider } = deps
+  const [factor, ways] = [await secondFactorOf(deps.pool, who.operator.id), await waysIn(deps.pool, who.operator.id)]
+  const hasForm = (factor.isOn || (ways.hasPassword && isPasswordEnough(factor))) && !isProviderOnly(deps, who)
+  const form = html`<form method="post" action="${PATH}">
 ${formToken(deps, ctx)}<input type="hidden" name="next" value="${to}">
 ${
   factor.isOn
@@ -27,21 +36,24 @@ ${
 <button type="submit">Continue</button>
 </form>`
   const page = `${PATH}?next=${encodeURIComponent(to)}`
-  const out = html`<form method="post" action="/sign-out">${formToken(deps, ctx)}<button type="submit">Sign out, and in again</button></form>`
-  const button = { action: `${PATH}/passkey`, page, to, text: 'Use a passkey', isPlain: hasTyped, who }
-  const body = html`<p>What comes next is sensitive, and you have signed in some time ago.</p>${alert(failed?.text)}
-${hasTyped && typed}${factor.passkeys > 0 && (await passkeyButton(deps, ctx, button))}${!hasTyped && factor.passkeys === 0 && out}`
+  const button = { action: `${PATH}/passkey`, page, to, text: 'Use a passkey', isPlain: hasForm, who }
+  const passkey = factor.passkeys > 0 && (await passkeyButton(deps, ctx, button))
+  const link = provider && ways.linked && providerLink(provider, to, hasForm, 'again')
+  const body = html`<p>What comes next is sensitive, and you have signed in some time ago.</p>${alert(failed?.text)}${requestOf(failed)}
+${hasForm && form}${passkey}${(hasForm || passkey) && link && html`<p class="or">or</p>`}${link}
+${!hasForm && !passkey && !link && html`<p>You have no password. Sign out, and sign in once more.</p>`}`
   showPage(ctx, { title: 'Is it still you?', body, signedInAs: who.operator.email, scripts: [PASSKEY_SCRIPT] }, failed?.status)
 }
 
-export const getAgain = (deps: SessionDeps, ctx: Context): Promise<void> =>
+export const getAgain = (deps: PageDeps, ctx: Context): Promise<void> =>
   showAgain(deps, ctx, localPath(ctx.query.next as string | undefined))
 
-export async function postAgain(deps: SessionDeps, ctx: Context): Promise<void> {
+export async function postAgain(deps: PageDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
   const to = localPath(form.get('next'))
   const who = await signedIn(deps, ctx)
   if (!who) return askToSignIn(ctx)
+  if (isProviderOnly(deps, who)) return showAgain(deps, ctx, to, { status: 403, text: 'Passwords do not count here any more.' })
   const { isOn } = await secondFactorOf(deps.pool, who.operator.id)
   const given = isOn ? { code: form.get('code') } : { password: form.get('password') }
   const outcome = await authenticateAgain(deps, who, given, callerOf(ctx).network)
@@ -49,7 +61,7 @@ export async function postAgain(deps: SessionDeps, ctx: Context): Promise<void> 
   return showAgain(deps, ctx, to, failedBy(outcome, isOn ? WRONG_CODE : 'The password is wrong.'))
 }
 
-export async function postAgainWithPasskey(deps: SessionDeps, ctx: Context): Promise<void> {
+export async function postAgainWithPasskey(deps: PageDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
   const to = localPath(form.get('next'))
   const who = await signedIn(deps, ctx)

@@ -5,7 +5,9 @@ import type { Context } from '../context.ts'
 import { formToken, readForm } from './form.ts'
 import { html } from './html.ts'
 import { alert, field, showPage } from './page.ts'
-import { callerOf, redirectTo, type SessionDeps, setCookie } from './session.ts'
+import type { PageDeps } from './page-deps.ts'
+import { callerOf, redirectTo, setCookie } from './session.ts'
+import { pathOfStep } from './sign-in.ts'
 
 /** The code of a link stands behind the # of its address, so it reaches no log and no proxy; a script puts it into the field. */
 const FIRST = {
@@ -16,19 +18,19 @@ const FIRST = {
 const INVITED = { path: '/console/join', title: 'Choose a password', lead: 'With it you sign in to this service from now on.' }
 type Kind = typeof FIRST
 
+const onlyNow = (provider: string) =>
+  `People sign in to this service with ${provider}. This link opens your account once without it; the password counts as long as you stay signed in.`
+
 const OVER = 'This link is over, or it was used. Whoever runs this service makes another one.'
 const HINT = 'At least 12 characters. A few words that do not belong together are easy to remember and hard to guess.'
 
 type Shown = { code?: string; email?: string; name?: string; faults?: Record<string, string>; failed?: string }
 
-function showJoin(
-  deps: SessionDeps,
-  ctx: Context,
-  kind: Kind,
-  { code = '', email = '', name = '', faults = {}, failed }: Shown = {},
-): void {
+function showJoin(deps: PageDeps, ctx: Context, kind: Kind, { code = '', email = '', name = '', faults = {}, failed }: Shown = {}): void {
   const isFirst = kind.path === FIRST.path
-  const body = html`<p>${kind.lead}</p>${alert(failed)}
+  const { provider } = deps
+  const lead = isFirst || !provider?.isRequired ? kind.lead : onlyNow(provider.name)
+  const body = html`<p>${lead}</p>${alert(failed)}
 <form method="post" action="${kind.path}">
 ${formToken(deps, ctx)}
 ${field({ name: 'code', label: 'Code', value: code, autocomplete: 'off', hint: 'What stands behind the # in your link.', fault: faults.code, isCode: true })}
@@ -42,10 +44,10 @@ ${field({ name: 'repeated', label: 'The same password again', type: 'password', 
   showPage(ctx, { title: kind.title, body, scripts: ['code'] }, status)
 }
 
-export const getFirst = async (deps: SessionDeps, ctx: Context): Promise<void> => showJoin(deps, ctx, FIRST)
-export const getJoin = async (deps: SessionDeps, ctx: Context): Promise<void> => showJoin(deps, ctx, INVITED)
-export const postFirst = (deps: SessionDeps, ctx: Context): Promise<void> => post(deps, ctx, FIRST)
-export const postJoin = (deps: SessionDeps, ctx: Context): Promise<void> => post(deps, ctx, INVITED)
+export const getFirst = async (deps: PageDeps, ctx: Context): Promise<void> => showJoin(deps, ctx, FIRST)
+export const getJoin = async (deps: PageDeps, ctx: Context): Promise<void> => showJoin(deps, ctx, INVITED)
+export const postFirst = (deps: PageDeps, ctx: Context): Promise<void> => post(deps, ctx, FIRST)
+export const postJoin = (deps: PageDeps, ctx: Context): Promise<void> => post(deps, ctx, INVITED)
 
 /** Somebody pastes the whole link. */
 const codeIn = (given: string): string => given.slice(given.indexOf('#') + 1).trim()
@@ -55,7 +57,7 @@ export const faultsOf = (error: unknown): Record<string, string> => {
   return Object.fromEntries(error.details.map(({ field: name, message }) => [name, `This ${message}.`]))
 }
 
-async function post(deps: SessionDeps, ctx: Context, kind: Kind): Promise<void> {
+async function post(deps: PageDeps, ctx: Context, kind: Kind): Promise<void> {
   const form = await readForm(deps, ctx)
   const [code, email, name, password] = [codeIn(form.get('code')), form.get('email'), form.get('name'), form.get('password')]
   const again = { code, email, name }
@@ -64,11 +66,10 @@ async function post(deps: SessionDeps, ctx: Context, kind: Kind): Promise<void> 
   if (password !== form.get('repeated')) return showJoin(deps, ctx, kind, { ...again, faults: { repeated: 'The two passwords differ.' } })
   try {
     if (link.operator === null) checkedPerson(email, name)
-    const token = await join(deps.pool, { code, email, name, password }, callerOf(ctx).device)
-    if (token === null) return showJoin(deps, ctx, kind, { ...again, failed: OVER })
-    if (token === '') return redirectTo(ctx, '/sign-in?done=password')
-    setCookie(deps, ctx, token)
-    redirectTo(ctx, '/console/account')
+    const joined = await join(deps, { code, email, name, password }, callerOf(ctx).device)
+    if (joined === null) return showJoin(deps, ctx, kind, { ...again, failed: OVER })
+    setCookie(deps, ctx, joined.token)
+    redirectTo(ctx, joined.awaits === null ? '/console/account' : pathOfStep(joined.awaits))
   } catch (error) {
     showJoin(deps, ctx, kind, { ...again, faults: faultsOf(error) })
   }

@@ -5,14 +5,18 @@ import { getAccount, postPassword, postSessions } from './account.ts'
 import { getFactor, postFactor, postRecoveryCodes } from './account-factor.ts'
 import { getPasskeys, postPasskeys, postRemovePasskey } from './account-passkeys.ts'
 import { getAgain, postAgain, postAgainWithPasskey } from './again.ts'
+import { ASSISTANTS, getAssistants, postAssistants } from './assistants.ts'
 import { FormProblem } from './form.ts'
 import { html } from './html.ts'
 import { getFirst, getJoin, postFirst, postJoin } from './join.ts'
 import { ASSETS, protect, showPage } from './page.ts'
-import { redirectTo, type SessionDeps } from './session.ts'
+import type { PageDeps } from './page-deps.ts'
+import { getCallback, getProvider } from './provider.ts'
+import { PROVIDER } from './provider-link.ts'
+import { redirectTo } from './session.ts'
 import { getCode, getSetUp, getSignIn, postCode, postPasskey, postSetUp, postSignIn, postSignOut } from './sign-in.ts'
 
-type Answer = (deps: SessionDeps, ctx: Context) => Promise<void>
+type Answer = (deps: PageDeps, ctx: Context) => Promise<void>
 type Methods = { get?: Answer; post?: Answer }
 
 /** The address of a page that was the answer to a form. */
@@ -28,6 +32,8 @@ const PAGES: Record<string, Methods> = {
   '/sign-in/second-factor': { get: (deps, ctx) => getSetUp(deps, ctx), post: postSetUp },
   '/sign-in/again': { get: getAgain, post: postAgain },
   '/sign-in/again/passkey': { get: instead('/sign-in/again'), post: postAgainWithPasskey },
+  [PROVIDER]: { get: getProvider },
+  [`${PROVIDER}/callback`]: { get: getCallback },
   '/sign-out': { post: postSignOut },
   '/console/first': { get: getFirst, post: postFirst },
   '/console/join': { get: getJoin, post: postJoin },
@@ -38,6 +44,7 @@ const PAGES: Record<string, Methods> = {
   '/console/account/passkeys/remove': { post: postRemovePasskey },
   '/console/account/recovery-codes': { post: postRecoveryCodes },
   '/console/account/sessions': { post: postSessions },
+  [ASSISTANTS]: { get: getAssistants, post: postAssistants },
 }
 
 const FILES: Record<string, readonly [file: string, type: string]> = {
@@ -63,7 +70,7 @@ async function sendFile(ctx: Context, name: string): Promise<boolean> {
 }
 
 /** The pages with which people sign in and look after their account. All other requests go on. */
-export function signInPages(deps: SessionDeps): Layer {
+export function signInPages(deps: PageDeps): Layer {
   return async (ctx, next) => {
     if (ctx.path.startsWith(`${ASSETS}/`) && (await sendFile(ctx, ctx.path.slice(ASSETS.length + 1)))) return
     const methods = Object.hasOwn(PAGES, ctx.path) ? PAGES[ctx.path] : undefined

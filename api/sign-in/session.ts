@@ -1,4 +1,3 @@
-import type { Logger } from 'pino'
 import { readSession, type SignedIn } from '../../domain/operators/session.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
@@ -6,7 +5,7 @@ import type { Context } from '../context.ts'
 import { addressIn, networkPrefix, plainAddress } from '../network-prefix.ts'
 
 /** What pages for operators need. `publicUrl` is read at each request: with PORT=0 it is known after the start. */
-export type SessionDeps = { pool: Pool; checks: Pool; secrets: Secrets; publicUrl: string; log: Pick<Logger, 'warn'> }
+export type SessionDeps = { pool: Pool; checks: Pool; secrets: Secrets; publicUrl: string }
 
 const isSecure = ({ publicUrl }: SessionDeps): boolean => publicUrl.startsWith('https:')
 
@@ -15,16 +14,18 @@ const nameOf = (deps: SessionDeps, name: string): string => (isSecure(deps) ? `_
 
 const SESSION = 'perennial'
 
-export function cookieOf(deps: SessionDeps, ctx: Context, name: string = SESSION): string | undefined {
+const TOKEN = /^[\w-]{43}$/
+
+export function cookieOf(deps: SessionDeps, ctx: Context, name: string = SESSION, form = TOKEN): string | undefined {
   const value = ctx.cookies.get(nameOf(deps, name))
-  return value !== undefined && /^[\w-]{43}$/.test(value) ? value : undefined
+  return value !== undefined && form.test(value) ? value : undefined
 }
 
-export function setCookie(deps: SessionDeps, ctx: Context, value: string | null, name: string = SESSION): void {
+export function setCookie(deps: SessionDeps, ctx: Context, value: string | null, name: string = SESSION, maxAge?: number): void {
   const parts = [`${nameOf(deps, name)}=${value ?? ''}`, 'Path=/', 'HttpOnly', 'SameSite=Lax']
   if (isSecure(deps)) parts.push('Secure')
   // A session cookie of the browser otherwise: the server knows when the session ends.
-  if (value === null) parts.push('Max-Age=0')
+  if (value === null || maxAge !== undefined) parts.push(`Max-Age=${value === null ? 0 : maxAge}`)
   ctx.append('Set-Cookie', parts.join('; '))
 }
 

@@ -1,31 +1,44 @@
 import { signInWithPasskey } from '../../domain/operators/passkeys/sign-in.ts'
 import { secondFactorInSetUp } from '../../domain/operators/second-factor.ts'
-import { endSessionOf, readPending } from '../../domain/operators/session.ts'
+import { endSessionOf, type MissingStep, readPending } from '../../domain/operators/session.ts'
 import { confirmCode, confirmSetUp, signIn } from '../../domain/operators/sign-in.ts'
 import type { Context } from '../context.ts'
 import { type Failed, failedBy, WRONG_CODE } from './failed.ts'
 import { formToken, readForm } from './form.ts'
-import { html } from './html.ts'
+import { type Html, html } from './html.ts'
 import { alert, field, notice, showPage } from './page.ts'
+import type { PageDeps } from './page-deps.ts'
 import { answerIn, failedPasskey, PASSKEY_SCRIPT, passkeyButton } from './passkey-form.ts'
+import { providerLink } from './provider-link.ts'
 import { recoveryCodes, secretPicture } from './second-factor.ts'
 import { callerOf, cookieOf, localPath, redirectTo, type SessionDeps, setCookie, signedIn } from './session.ts'
 
 const next = (path: string) => html`<input type="hidden" name="next" value="${path}">`
-const withNext = (path: string, to: string) => `${path}?next=${encodeURIComponent(to)}`
+export const withNext = (path: string, to: string) => `${path}?next=${encodeURIComponent(to)}`
 
 /** The same for each reason: the page does not tell whether an account exists. */
 const WRONG = 'E-mail address or password is wrong.'
 const NEEDS_PASSKEY = 'The password alone is not enough for your account. Sign in with your passkey.'
+/** A form of before. */
+const NO_PASSWORDS = { status: 403, text: 'Passwords do not sign in here any more.' }
+const NO_PASSKEYS = { status: 403, text: 'Passkeys do not sign in here any more.' }
 
-async function showSignIn(
-  deps: SessionDeps,
+/** Where somebody gives what a session still needs. */
+export const pathOfStep = (awaits: MissingStep) => (awaits === 'code' ? '/sign-in/code' : '/sign-in/second-factor')
+
+export async function showSignIn(
+  deps: PageDeps,
   ctx: Context,
   to: string,
   { email = '', failed, done }: { email?: string; failed?: Failed; done?: string } = {},
 ): Promise<void> {
   if (failed?.retryAfter !== undefined) ctx.set('Retry-After', String(failed.retryAfter))
-  const body = html`${notice(done)}${alert(failed?.text)}
+  const { provider } = deps
+  const said = html`${notice(done)}${alert(failed?.text)}${requestOf(failed)}`
+  const body = provider?.isRequired
+    ? html`${said}<p>People sign in to this service with ${provider.name}.</p>${providerLink(provider, to)}
+<p class="below">No account? Whoever runs this service makes one.</p>`
+    : html`${said}
 <form method="post" action="/sign-in">
 ${formToken(deps, ctx)}${next(to)}
 ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username webauthn', isFirst: email === '' })}
@@ -33,45 +46,46 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 <button type="submit">Sign in</button>
 </form>
 ${await passkeyButton(deps, ctx, { action: '/sign-in/passkey', page: withNext('/sign-in', to), to, text: 'Sign in with a passkey' })}
+${provider && html`<p class="or">or</p>${providerLink(provider, to, true)}`}
 <p class="below">No account, or the password is lost? Whoever runs this service sends you a link.</p>`
   showPage(ctx, { title: 'Sign in', body, scripts: [PASSKEY_SCRIPT] }, failed?.status)
 }
 
-export async function getSignIn(deps: SessionDeps, ctx: Context): Promise<void> {
+export const requestOf = (failed: Failed | undefined): Html | false =>
+  failed?.request !== undefined && html`<p class="small">Request ${failed.request}</p>`
+
+export async function getSignIn(deps: PageDeps, ctx: Context): Promise<void> {
   const to = localPath(ctx.query.next as string | undefined)
   if (await signedIn(deps, ctx)) return redirectTo(ctx, to)
-  const done =
-    ctx.query.done === 'signed-out'
-      ? 'You are signed out.'
-      : ctx.query.done === 'password'
-        ? 'Your password is set. Sign in with it.'
-        : undefined
-  return showSignIn(deps, ctx, to, { ...(done !== undefined && { done }) })
+  return showSignIn(deps, ctx, to, { ...(ctx.query.done === 'signed-out' && { done: 'You are signed out.' }) })
 }
 
-export async function postSignIn(deps: SessionDeps, ctx: Context): Promise<void> {
+export async function postSignIn(deps: PageDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
   const to = localPath(form.get('next'))
+  // The password is not even looked at.
+  if (deps.provider?.isRequired) return showSignIn(deps, ctx, to, { failed: NO_PASSWORDS })
   const email = form.get('email')
   const outcome = await signIn(deps, { email, password: form.get('password') }, callerOf(ctx))
   if (outcome.is === 'needs_passkey') return showSignIn(deps, ctx, to, { email, failed: { status: 401, text: NEEDS_PASSKEY } })
   if (outcome.is !== 'signed_in') return showSignIn(deps, ctx, to, { email, failed: failedBy(outcome, WRONG) })
-  await begin(deps, ctx, outcome.token)
-  redirectTo(ctx, outcome.awaits === null ? to : withNext(outcome.awaits === 'code' ? '/sign-in/code' : '/sign-in/second-factor', to))
+  await begin(deps, ctx, outcome)
+  redirectTo(ctx, outcome.awaits === null ? to : withNext(pathOfStep(outcome.awaits), to))
 }
 
-export async function postPasskey(deps: SessionDeps, ctx: Context): Promise<void> {
+export async function postPasskey(deps: PageDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
   const to = localPath(form.get('next'))
+  if (deps.provider?.isRequired) return showSignIn(deps, ctx, to, { failed: NO_PASSKEYS })
   const answer = answerIn(deps, form)
   const outcome = answer ? await signInWithPasskey(deps, answer, callerOf(ctx)) : ({ is: 'wrong' } as const)
   if (outcome.is !== 'signed_in') return showSignIn(deps, ctx, to, { failed: failedPasskey(deps, outcome) })
-  await begin(deps, ctx, outcome.token)
+  await begin(deps, ctx, outcome)
   redirectTo(ctx, to)
 }
 
 /** The session of before ends: a token that somebody has planted in the browser opens nothing. */
-async function begin(deps: SessionDeps, ctx: Context, token: string): Promise<void> {
+export async function begin(deps: SessionDeps, ctx: Context, { token }: { token: string }): Promise<void> {
   await endBefore(deps, ctx)
   setCookie(deps, ctx, token)
 }

@@ -30,7 +30,7 @@ async function served(
 ): Promise<Served[]> {
   await foldUsersFirst(db, environment, [user.id], deps.listing)
   // As in v4, on connections that plan once.
-  return evaluate(deps.listing, environment, user.id, { keys, overrides: {}, dryRun: false })
+  return evaluate(deps.listing, environment, user.id, { keys, overrides: {} })
 }
 
 export const v3GetRemoteConfig = onUser('v3GetRemoteConfig', async call => {

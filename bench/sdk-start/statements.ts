@@ -1,11 +1,11 @@
 import { foldUsersFirst } from '../../domain/analytics/folding/fold-batch.ts'
 import { findAppUser } from '../../domain/audience/customers/app-user.ts'
-import { evaluate } from '../../domain/growth/remote-configurations/evaluate.ts'
+import { evaluateWithin } from '../../domain/growth/remote-configurations/evaluate.ts'
 import { entitlementsAt } from '../../domain/purchases/entitlements/user-entitlement.ts'
 import { findIdentity } from '../../domain/users/identity.ts'
 import { noteSeen } from '../../domain/users/last-seen.ts'
 import { listProperties } from '../../domain/users/properties.ts'
-import type { Pool } from '../../store/connect.ts'
+import type { Pool, Tx } from '../../store/connect.ts'
 import type { Tenant } from '../product.ts'
 
 /** A statement of the product. The user and the identity stand in `values` as these words. */
@@ -58,7 +58,7 @@ export async function recordStatements(
     await taken(async () => {
       await find()
       await foldUsersFirst(recording, environment, [user])
-      await evaluate(recording, environment, user, { keys: [CONTEXT], overrides: {}, dryRun: true })
+      await evaluateWithin(recording as unknown as Tx, environment, user, { keys: [CONTEXT], overrides: {} })
     }),
   ]
   const [seen] = await taken(() => noteSeen(recording, environment, user))

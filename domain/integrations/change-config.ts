@@ -17,6 +17,8 @@ export type ConfigChange = {
   former: string | null
   /** Requests go to another origin, which must get no signature under a former signing secret. */
   isMoved: boolean
+  /** Of Apple Ads: the settings are those of other campaigns. */
+  isOtherAccount: boolean
   isChanged: boolean
 }
 
@@ -34,6 +36,9 @@ function nextSecrets(sealing: Sealing, old: IntegrationConfig, given: Record<str
   }
   return next
 }
+
+/** What decides whose campaigns of Apple Ads are read. Another key of the same account changes nothing. */
+const ACCOUNT = ['client_id', 'team_id', 'org_id', 'base_url']
 
 /** Applies the input to the configuration. */
 export function changeConfig(sealing: Sealing, old: IntegrationConfig, input: ConfigInput): ConfigChange {
@@ -54,7 +59,8 @@ export function changeConfig(sealing: Sealing, old: IntegrationConfig, input: Co
   const former_signing_secret = isMoved ? null : (former ?? old.former_signing_secret)
   const after = { ...old, settings, secrets, events, event_mapping, revenue, former_signing_secret }
   const isChanged = old.configured_at === null || !isDeepStrictEqual(after, old)
-  return { after, opened: openSettings(sealing, after), generated, former, isMoved, isChanged }
+  const isOtherAccount = old.slug === APPLE_ADS_SLUG && ACCOUNT.some(name => old.settings[name] !== settings[name])
+  return { after, opened: openSettings(sealing, after), generated, former, isMoved, isOtherAccount, isChanged }
 }
 
 /** The settings that decide whether a probe succeeds: of a webhook, and of e-mail. */
@@ -64,7 +70,8 @@ const PROBED = ['url', 'sandbox_url', 'authorization_token', 'host', 'port', 'se
 export const probedAddress = (settings: Record<string, unknown>): string => JSON.stringify(PROBED.map(name => settings[name]))
 
 /** Stores the change and returns the configuration with its time. The caller has locked the row. */
-export async function writeConfig(tx: Tx, environment: Environment, { after, former, isMoved }: ConfigChange): Promise<IntegrationConfig> {
+export async function writeConfig(tx: Tx, environment: Environment, change: ConfigChange): Promise<IntegrationConfig> {
+  const { after, former, isMoved, isOtherAccount } = change
   const { rows } = await tx.query<{ configured_at: string }>(
     `update integrations set settings = $3, secrets = $4, events = $5, event_mapping = $6, revenue = $7,
        configured_at = date_trunc('second', environment_now($1)), former_signing_secret = case when $9 then null else coalesce($8, former_signing_secret) end,
@@ -83,6 +90,6 @@ export async function writeConfig(tx: Tx, environment: Environment, { after, for
     ],
   )
   // The next settings are the next credentials.
-  if (after.slug === APPLE_ADS_SLUG) await readSoon(tx, environment, after.id)
+  if (after.slug === APPLE_ADS_SLUG) await readSoon(tx, environment, after.id, { forgets: isOtherAccount })
   return { ...after, configured_at: rows[0]!.configured_at }
 }

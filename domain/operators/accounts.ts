@@ -2,14 +2,16 @@ import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import { transaction } from '../../store/transaction.ts'
 import { alreadyExists, conflict, invalidField } from '../kernel/refusal.ts'
+import type { Secrets } from '../projects/secrets.ts'
 import { accountName, isAccountName } from './account-name.ts'
 import { endGrants } from './grants/grant.ts'
-import { endFirstLink, hasOperators, lockFirstOperator, readLink, takeLink } from './links.ts'
+import { endIdentities } from './identities.ts'
+import { endFirstLink, endLinks, hasOperators, lockFirstOperator, readLink, takeLink } from './links.ts'
 import { clearPasskeys } from './passkeys/passkey.ts'
 import { assertChoosable, hashPassword } from './password.ts'
 import type { ProjectRole } from './roles.ts'
-import { clearSecondFactor } from './second-factor.ts'
-import { createSession, type Device, endSessions, lockOperator } from './session.ts'
+import { beginSecondFactor, clearSecondFactor } from './second-factor.ts'
+import { createSession, type Device, endSessions, lockOperator, type MissingStep } from './session.ts'
 
 const MOST_OF_NAME = 100
 
@@ -40,11 +42,18 @@ export async function createOperator(tx: Tx, { email, name, isOwner, passwordHas
 
 export type JoinInput = { code: string; email: string; name: string; password: string }
 
+/** `token`: of a session; `awaits`: what it still needs. */
+type Joined = { token: string; awaits: MissingStep | null }
+
 /**
- * Chooses a password with the code of a link and signs in: the first operator makes the account of an owner. Returns the token of the session;
- * null for a code that is unknown, over or used. Throws `invalid_data` for a password that may not be chosen.
+ * Chooses a password with the code of a link and signs in: the first operator makes the account of an owner. Null for a code that is unknown, over
+ * or used. Throws `invalid_data` for a password that may not be chosen.
  */
-export async function join(pool: Pool, { code, email, name, password }: JoinInput, device: Device): Promise<string | null> {
+export async function join(
+  { pool, secrets }: { pool: Pool; secrets: Secrets },
+  { code, email, name, password }: JoinInput,
+  device: Device,
+): Promise<Joined | null> {
   const link = await readLink(pool, code)
   if (!link) return null
   const person = checkedPerson(link.email ?? email, link.name ?? name)
@@ -55,7 +64,7 @@ export async function join(pool: Pool, { code, email, name, password }: JoinInpu
       await lockFirstOperator(tx)
       if (!(await takeLink(tx, code)) || (await hasOperators(tx))) return null
       const operator = await createOperator(tx, { ...person, isOwner: true, passwordHash })
-      return createSession(tx, operator, device)
+      return { token: await createSession(tx, operator, device), awaits: null }
     }
     await lockOperator(tx, link.operator)
     if (!(await takeLink(tx, code))) return null
@@ -66,8 +75,9 @@ export async function join(pool: Pool, { code, email, name, password }: JoinInpu
     )
     if (!rows[0]) return null
     await endSessions(tx, link.operator)
-    // A second factor is asked for at sign-in.
-    return rows[0].has_factor || rows[0].is_needed ? '' : createSession(tx, link.operator, device)
+    const awaits = rows[0].has_factor ? 'code' : rows[0].is_needed ? 'set_up' : null
+    if (awaits === 'set_up') await beginSecondFactor(tx, secrets, link.operator)
+    return { token: await createSession(tx, link.operator, device, { awaits }), awaits }
   })
 }
 
@@ -80,13 +90,15 @@ export type ListedOperator = {
   has_password: boolean
   has_second_factor: boolean
   passkeys: number
+  has_single_sign_on: boolean
   needs_second_factor: boolean
   created_at: string
   last_used_at: string | null
 }
 
 const LISTED = `o.id, o.email, o.name, o.is_owner, o.password_hash is not null as has_password, o.totp_secret is not null as has_second_factor,
-  (select count(*) from operator_passkeys where operator = o.id and ended_at is null)::int as passkeys, o.needs_second_factor, o.created_at,
+  (select count(*) from operator_passkeys where operator = o.id and ended_at is null)::int as passkeys,
+  exists (select 1 from operator_identities where operator = o.id) as has_single_sign_on, o.needs_second_factor, o.created_at,
   coalesce((select jsonb_object_agg(project, role) from operator_roles where operator = o.id), '{}') as roles,
   (select max(last_used_at) from operator_sessions where operator = o.id and awaits is null) as last_used_at`
 
@@ -144,18 +156,20 @@ export async function closeOperator(tx: Tx, operator: string): Promise<void> {
   await tx.query('update operators set closed_at = clock_timestamp(), password_hash = null where id = $1', [operator])
   await clearSecondFactor(tx, operator)
   await clearPasskeys(tx, operator)
+  await endIdentities(tx, operator)
   await tx.query('delete from operator_roles where operator = $1', [operator])
-  await tx.query('delete from operator_links where operator = $1', [operator])
+  await endLinks(tx, operator)
   await endSessions(tx, operator)
   await endGrants(tx, 'operator', operator)
 }
 
-/** Password, second factor, passkeys, sessions and assistants are gone: what remains is a link with which a new password is chosen. */
+/** Password, second factor, passkeys, single sign-on, sessions and assistants are gone: what remains is a link with which a new password is chosen. */
 export async function resetOperator(tx: Tx, operator: string): Promise<void> {
   await lockOperator(tx, operator)
   await tx.query('update operators set password_hash = null where id = $1', [operator])
   await clearSecondFactor(tx, operator)
   await clearPasskeys(tx, operator)
+  await endIdentities(tx, operator)
   await endSessions(tx, operator)
   // Whoever had the account may have allowed an assistant of their own.
   await endGrants(tx, 'operator', operator)
@@ -167,8 +181,8 @@ export async function demandSecondFactor(tx: Tx, operator: string | null, isNeed
   else await tx.query('update operators set needs_second_factor = $2 where id = $1', [operator, isNeeded])
   if (!isNeeded) return
   await tx.query(
-    `delete from operator_sessions
-     where passkey is null and operator in (select id from operators where totp_secret is null and ($1::text is null or id = $1))`,
+    `delete from operator_sessions where passkey is null and not by_provider
+       and operator in (select id from operators where totp_secret is null and ($1::text is null or id = $1))`,
     [operator],
   )
 }

@@ -37,6 +37,11 @@ export async function takeLink(tx: Tx, code: string): Promise<boolean> {
   return rowCount === 1
 }
 
+/** What the operator was sent opens nothing any more. */
+export async function endLinks(tx: Tx, operator: string): Promise<void> {
+  await tx.query('delete from operator_links where operator = $1', [operator])
+}
+
 /** One at a time: the first operator is made once. */
 export const lockFirstOperator = (tx: Tx) => tx.query('select pg_advisory_xact_lock($1, 0)', [LOCK.firstOperator])
 

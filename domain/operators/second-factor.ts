@@ -107,8 +107,8 @@ export async function secondFactorOf(db: Db, operator: string): Promise<SecondFa
   return rows[0] ?? { isOn: false, isNeeded: false, codesLeft: 0, passkeys: 0 }
 }
 
-/** Whether the password alone shows that somebody is still there. Where a second factor is demanded and no code is set up, a passkey is. */
-export const isPasswordEnough = ({ isOn, isNeeded }: SecondFactor): boolean => !isOn && !isNeeded
+/** Whether the password alone shows that somebody is still there: not where codes are on, or where a second factor is demanded and a passkey is one. */
+export const isPasswordEnough = ({ isOn, isNeeded, passkeys }: SecondFactor): boolean => !isOn && !(isNeeded && passkeys > 0)
 
 /** Throws `conflict` where a second factor is demanded. */
 export async function removeSecondFactor(tx: Tx, operator: string): Promise<void> {

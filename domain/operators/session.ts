@@ -5,8 +5,11 @@ import { hashKey } from '../projects/secrets.ts'
 
 export type Operator = { id: string; email: string; name: string; isOwner: boolean }
 
-/** `isRecent`: the operator has given a password, a code or a passkey within the last ten minutes. */
-export type SignedIn = { operator: Operator; session: string; authenticatedAt: string; isRecent: boolean }
+/**
+ * `isRecent`: the operator has given a password, a code or a passkey within the last ten minutes. `isByProvider`: single sign-on has made the
+ * session.
+ */
+export type SignedIn = { operator: Operator; session: string; authenticatedAt: string; isRecent: boolean; isByProvider: boolean }
 
 /** What is missing after the right password. */
 export type MissingStep = 'code' | 'set_up'
@@ -20,7 +23,7 @@ const IN_FORCE = `s.expires_at > clock_timestamp() and s.last_used_at > clock_ti
  * Where a second factor is demanded a session without one opens nothing, also one that began at the same moment as the demand. A passkey is both
  * factors.
  */
-const IS_ENOUGH = `(s.awaits is not null or s.passkey is not null or o.totp_secret is not null
+const IS_ENOUGH = `(s.awaits is not null or s.passkey is not null or s.by_provider or o.totp_secret is not null
   or not (o.needs_second_factor or p.needs_second_factor))`
 /** At most one write a minute for each session, however many requests and processes there are. */
 const IS_USE_DUE = `s.last_used_at <= clock_timestamp() - interval '1 minute'`
@@ -33,6 +36,7 @@ type Row = {
   name: string
   is_owner: boolean
   awaits: MissingStep | null
+  by_provider: boolean
   authenticated_at: string
   is_recent: boolean
   is_use_due: boolean
@@ -41,7 +45,7 @@ type Row = {
 async function find(db: Db, token: string): Promise<Row | null> {
   const { rows } = await db.query<Row>({
     name: 'find-operator-session',
-    text: `select s.id as session, o.id, o.email, o.name, o.is_owner, s.awaits, s.authenticated_at,
+    text: `select s.id as session, o.id, o.email, o.name, o.is_owner, s.awaits, s.by_provider, s.authenticated_at,
              s.authenticated_at > clock_timestamp() - interval '10 minutes' as is_recent, ${IS_USE_DUE} as is_use_due
            from operator_sessions s join operators o on o.id = s.operator cross join operator_policy p
            where s.hash = $1 and ${IN_FORCE} and ${IS_ENOUGH}`,
@@ -63,7 +67,13 @@ export async function readSession(db: Db, token: string): Promise<SignedIn | nul
                select id from operator_sessions s where id = $1 and ${IS_USE_DUE} for no key update skip locked)`,
       values: [row.session],
     })
-  return { operator: operatorOf(row), session: row.session, authenticatedAt: row.authenticated_at, isRecent: row.is_recent }
+  return {
+    operator: operatorOf(row),
+    session: row.session,
+    authenticatedAt: row.authenticated_at,
+    isRecent: row.is_recent,
+    isByProvider: row.by_provider,
+  }
 }
 
 /** Who has given the right password, and what is missing. */
@@ -72,21 +82,40 @@ export async function readPending(db: Db, token: string): Promise<PendingSession
   return row?.awaits ? { operator: operatorOf(row), session: row.session, awaits: row.awaits } : null
 }
 
+/** The person has signed in at the provider of single sign-on, at that time in seconds; null where the provider does not say when. */
+export type ByProvider = { authenticatedAt: number | null }
+
 /**
  * Makes a session and returns its token, which nothing shows again. A session lasts 7 days at most, and one that awaits something 10 minutes.
- * The caller has the row of the operator locked. `passkey`: the one that has opened it.
+ * The caller has the row of the operator locked. `passkey`: the one that has opened it; `byProvider`: single sign-on has opened it.
  */
 export async function createSession(
   tx: Tx,
   operator: string,
   device: Device,
-  { awaits = null, passkey = null }: { awaits?: MissingStep | null; passkey?: string | null } = {},
+  {
+    awaits = null,
+    passkey = null,
+    byProvider = null,
+  }: { awaits?: MissingStep | null; passkey?: string | null; byProvider?: ByProvider | null } = {},
 ): Promise<string> {
   const token = bearerToken()
+  const userAgent = device.userAgent?.slice(0, MOST_OF_USER_AGENT) ?? null
   await tx.query(
-    `insert into operator_sessions (id, operator, hash, awaits, expires_at, address, user_agent, passkey)
-     values ($1, $2, $3, $4, clock_timestamp() + case when $4::text is null then interval '7 days' else interval '10 minutes' end, $5, $6, $7)`,
-    [orderedId('ses'), operator, hashKey(token), awaits, device.address, device.userAgent?.slice(0, MOST_OF_USER_AGENT) ?? null, passkey],
+    `insert into operator_sessions (id, operator, hash, awaits, expires_at, address, user_agent, passkey, by_provider, authenticated_at)
+     values ($1, $2, $3, $4, clock_timestamp() + case when $4::text is null then interval '7 days' else interval '10 minutes' end, $5, $6, $7, $8,
+       least(to_timestamp($9), clock_timestamp()))`,
+    [
+      orderedId('ses'),
+      operator,
+      hashKey(token),
+      awaits,
+      device.address,
+      userAgent,
+      passkey,
+      byProvider !== null,
+      byProvider?.authenticatedAt ?? null,
+    ],
   )
   await tx.query(
     `delete from operator_sessions where id in (select id from operator_sessions where expires_at < clock_timestamp() limit 100 for update skip locked)`,
@@ -119,20 +148,21 @@ export async function endSessions(db: Db, operator: string, but: string | null =
 /** Ends a session and makes another one in its place: its token is a new one. Throws `not_found` if it has ended meanwhile. */
 export async function renewSession(tx: Tx, operator: string, session: string, device: Device): Promise<string> {
   await lockOperator(tx, operator)
-  const { rows } = await tx.query<{ passkey: string | null }>(
-    'delete from operator_sessions where operator = $1 and id = $2 returning passkey',
+  const { rows } = await tx.query<{ passkey: string | null; by_provider: boolean }>(
+    'delete from operator_sessions where operator = $1 and id = $2 returning passkey, by_provider',
     [operator, session],
   )
   if (!rows[0]) throw notFound('session')
-  return createSession(tx, operator, device, rows[0])
+  const { passkey, by_provider: isByProvider } = rows[0]
+  return createSession(tx, operator, device, { passkey, byProvider: isByProvider ? { authenticatedAt: null } : null })
 }
 
 /** Until the transaction ends, nothing else about the account changes. */
 export const lockOperator = (tx: Tx, operator: string) => tx.query('select 1 from operators where id = $1 for no key update', [operator])
 
-/** The operator has given a password, a code or a passkey again. */
-export async function noteAuthenticated(db: Db, session: string): Promise<void> {
-  await db.query('update operator_sessions set authenticated_at = clock_timestamp() where id = $1', [session])
+/** The operator has given a password, a code or a passkey again. False: the session has ended. */
+export async function noteAuthenticated(db: Db, session: string): Promise<boolean> {
+  return (await db.query('update operator_sessions set authenticated_at = clock_timestamp() where id = $1', [session])).rowCount === 1
 }
 
 export type ListedSession = { id: string; created_at: string; last_used_at: string; address: string | null; user_agent: string | null }

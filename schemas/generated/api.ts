@@ -5431,7 +5431,7 @@ export interface components {
          * @description By what the actor came in.
          * @enum {string}
          */
-        ActorKind: "secret_key" | "api_key" | "project_key" | "grant" | "cli" | "system";
+        ActorKind: "secret_key" | "api_key" | "project_key" | "grant" | "operator" | "cli" | "system";
         /**
          * @example {
          *       "object": "audit_entry",
@@ -5484,7 +5484,7 @@ export interface components {
         };
         Actor: {
             kind: components["schemas"]["ActorKind"];
-            /** @description Last four characters of the Secret Key or Project Key, id of the named key or of the grant of an assistant, or name of the operator. */
+            /** @description Last four characters of the Secret Key or Project Key, id of the named key or of the grant of an assistant, e-mail address of the operator, or name of the user of the command line. */
             id: string | null;
         };
         AuditEntryList: {

@@ -78504,7 +78504,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var schema786 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema787 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "cli", "system"], "$id": "answer:ActorKind" };
+var schema787 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "answer:ActorKind" };
 function validate463(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -78550,7 +78550,7 @@ function validate463(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data0 === "secret_key" || data0 === "api_key" || data0 === "project_key" || data0 === "grant" || data0 === "cli" || data0 === "system")) {
+      if (!(data0 === "secret_key" || data0 === "api_key" || data0 === "project_key" || data0 === "grant" || data0 === "operator" || data0 === "cli" || data0 === "system")) {
         const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema787.enum } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -84839,7 +84839,7 @@ function validate501(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAuditLogQuery = validate505;
-var schema867 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "cli", "system"], "$id": "input:ActorKind" };
+var schema867 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
 function validate505(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -85182,7 +85182,7 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "grant" || data7 === "cli" || data7 === "system")) {
+            if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "grant" || data7 === "operator" || data7 === "cli" || data7 === "system")) {
               const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema867.enum } };
               if (vErrors === null) {
                 vErrors = [err27];

@@ -30,6 +30,7 @@ import { integrationProbe } from '../../workflows/destinations/probe.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
 import { clientDocuments } from '../../workflows/outgoing/client-document.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
+import { type OpenIdOptions, openIdProvider } from '../../workflows/outgoing/open-id.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { type StoresSetup, storeClients, verifiersOf } from '../../workflows/stores/clients.ts'
 import type { RefreshCounts } from '../../workflows/stores/refresh-queue/refresh-deps.ts'
@@ -142,6 +143,8 @@ export type TestApiOptions = {
   oauthRegistration?: boolean
   /** Fetches the documents of clients of OAuth. */
   documents?: Outgoing
+  /** The provider of single sign-on. */
+  openId?: OpenIdOptions
   /** The address that the service has for the world, where it matters; `localhost` with the port that the system has chosen. */
   publicUrl?: string | 'localhost'
 }
@@ -233,6 +236,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     publicUrl: '',
     oauthRegistration: options.oauthRegistration ?? true,
     clientDocuments: clientDocuments(options.documents ?? out),
+    provider: options.openId ? openIdProvider(options.openId, out) : null,
     mcpOrigins: ['https://assistant.example.org'],
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: { ...storeVerifiers(pool, reached.stores), ...options.verifiers },

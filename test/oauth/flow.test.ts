@@ -5,7 +5,7 @@ import { keepRevealed } from '../../domain/operators/grants/reveals.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { connected } from '../harness/mcp.ts'
-import { consent, post, REDIRECT, signedInOperator } from '../harness/oauth.ts'
+import { connectedClient, consent, post, REDIRECT, signedInOperator } from '../harness/oauth.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -149,4 +149,20 @@ test('a new secret is shown once, to the operator who has confirmed it, who is s
   const second = `/oauth/secrets/${await made()}`
   await api.pool.query('delete from operator_roles where operator = $1', [operator.id])
   expect((await browser.open(second)).status).toBe(404)
+})
+
+test('operators see what they have allowed, and end it; nobody sees or ends what others have', async () => {
+  const { operator, browser, tokens } = await connectedClient(api)
+  const other = await signedInOperator(api, api.project)
+  const page = await browser.open('/console/account/assistants')
+  expect(page.text).toMatch(/Assistant[\s\S]*production: reads, and changes things with \d+ scopes[\s\S]*never used/)
+  const grant = /name="grant" value="(\w+)"/.exec(page.text)![1]!
+  expect((await other.browser.open('/console/account/assistants')).text).not.toContain(grant)
+  await other.browser.open('/console/account')
+  await other.browser.send('/console/account/assistants', { grant })
+  await connected(api.url, tokens.access_token)
+  expect((await browser.send('/console/account/assistants', { grant })).location).toBe('/console/account/assistants?done=ended')
+  await expect(connected(api.url, tokens.access_token)).rejects.toThrow()
+  const { body } = await api.call('GET', `/v4/audit-log?filter[resource_id]=${grant}&filter[actor][]=operator`)
+  expect(body.data).toMatchObject([{ operation: 'end grant', actor: { kind: 'operator', id: operator.email } }])
 })

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { firstOperatorCode } from '../../domain/operators/links.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { requireCommand } from '../harness/debian-package.ts'
+import { startOpenId } from '../harness/open-id.ts'
 import { newOperator, PASSWORD } from '../harness/operators.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
@@ -251,4 +252,45 @@ test('a passkey is made on the account page, signs in by the button and in the f
   await page.getByText('This passkey is not known here').waitFor()
   expect(faults).toEqual([])
   await page.context().close()
+})
+
+describe.each([false, true])('single sign-on, as the only way in: %s', isRequired => {
+  test('leads to the provider and back, and every page is sound', async () => {
+    const provider = await startOpenId()
+    const service = await startApi({ openId: { ...provider.options, name: 'Analytical Engines', isRequired } })
+    provider.serve(service.url)
+    const { id, email } = await newOperator(service, { email: 'ada.lovelace@analytical-engines.example.org' })
+    provider.people.set('ada', { email, email_verified: true })
+    for (const theme of ['light', 'dark'] as const)
+      for (const width of [1440, 390]) {
+        const { page, faults } = await opened({ theme, width })
+        const sound = (name: string) => expectSound(page, `sso-${isRequired ? 'only-' : ''}${name}-${theme}-${width}`)
+        const press = (name: string) => page.getByRole('link', { name: `${name} with Analytical Engines` }).click()
+        await page.setExtraHTTPHeaders({ 'X-Person': 'nobody' })
+        await page.goto(`${service.url}/console/account`)
+        await sound('sign-in')
+        await press('Sign in')
+        await page.getByRole('alert').waitFor()
+        await sound('refused')
+        await page.context().clearCookies()
+        await page.setExtraHTTPHeaders({ 'X-Person': 'ada' })
+        await press('Sign in')
+        await page.waitForURL(/account$/)
+        await sound('account')
+        await service.pool.query(`update operator_sessions set authenticated_at = authenticated_at - interval '1 hour'`)
+        await page.goto(`${service.url}/sign-in/again`)
+        await sound('again')
+        await press('Continue')
+        await page.waitForURL(/account$/)
+        expect(faults).toEqual([])
+        await service.pool.query('delete from operator_identities where operator = $1', [id])
+        await page.goto(`${service.url}/console/account`)
+        await sound('account-not-connected')
+        await press('Connect')
+        await page.waitForURL(/done=linked$/)
+        await page.context().close()
+      }
+    await service.stop()
+    await provider.stop()
+  })
 })

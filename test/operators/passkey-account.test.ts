@@ -6,6 +6,7 @@ import { readSession } from '../../domain/operators/session.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { authenticator, optionsIn, PRESENT_ONLY, type Wrongs } from '../harness/authenticator.ts'
+import { startOpenId } from '../harness/open-id.ts'
 import { newOperator, PASSWORD, visitor } from '../harness/operators.ts'
 import { ACCOUNT, ORIGIN, PASSKEYS, passkeyFixture } from '../harness/passkeys.ts'
 
@@ -170,4 +171,17 @@ test('where the public address is a bare network address nobody is offered a pas
   expect((await browser.open(ACCOUNT)).text).not.toContain('Passkeys')
   expect((await browser.open(PASSKEYS)).location).toBe(ACCOUNT)
   await bare.stop()
+})
+
+test('where people sign in at the provider alone nobody is offered a passkey, and none signs in', async () => {
+  const provider = await startOpenId()
+  const only = await startApi({ publicUrl: ORIGIN, openId: { ...provider.options, name: 'Example ID', isRequired: true } })
+  const browser = visitor(only.url)
+  expect((await browser.open('/sign-in')).text).not.toContain('data-passkey')
+  // A form of before.
+  await browser.open('/console/join')
+  const answer = await browser.send('/sign-in/passkey', { answer: '{}' })
+  expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Passkeys do not sign in here')])
+  await only.stop()
+  await provider.stop()
 })

@@ -12,6 +12,8 @@ import { ROOT } from '../house/sources.ts'
 
 /** Who reads the indexes that the drive does not need: notifications of stores, what is wrong or has waited for long, operators and assistants. */
 const READ_BY: Record<string, string> = {
+  mcp_grants_by_client: 'domain/operators/grants/clients.ts',
+  mcp_tokens_by_grant: 'domain/operators/mcp-calls/retention.ts',
   apple_ads_updates_by_age: 'domain/integrations/apple-ads/update-records.ts',
   apple_ads_updates_of_entity: 'domain/integrations/apple-ads/update-records.ts',
   alerts_told: 'domain/oversight/alerts/alert.ts',
@@ -26,6 +28,7 @@ const READ_BY: Record<string, string> = {
   mcp_grants_by_operator: 'domain/operators/grants/grant.ts',
   operator_guesses_by_time: 'domain/operators/guesses.ts',
   operator_passkeys_by_operator: 'domain/operators/passkeys/passkey.ts',
+  operator_provider_uses_by_end: 'domain/operators/provider-sign-in.ts',
   operator_sessions_by_end: 'domain/operators/session.ts',
   operator_sessions_by_operator: 'domain/operators/session.ts',
   operator_spent_challenges_by_time: 'domain/operators/passkeys/challenge.ts',

@@ -97,7 +97,9 @@ function read(response: OutgoingResponse): AdsAnswer {
   switch (response.status) {
     case 200: {
       const body = parsed(response.text)
-      if (!body || !('data' in body)) return failure(response, true)
+      // Apple may also fail with this status: neither that there is nothing nor that a change was made.
+      if (!body || !('data' in body) || (body.error !== null && body.error !== undefined))
+        return unexpected(body ? (errorIn(response.text) ?? 'no data') : 'no JSON')
       const total = (body.pagination as { totalResults?: unknown } | null | undefined)?.totalResults
       return { is: 'data', data: body.data, total: typeof total === 'number' ? total : null }
     }
@@ -113,6 +115,15 @@ function read(response: OutgoingResponse): AdsAnswer {
         : failure(response, true)
   }
 }
+
+/** A success whose content is none. Whether Apple has done what it was asked is unknown. */
+export const unexpected = (why: string): Extract<AdsAnswer, { is: 'unknown' }> => ({
+  is: 'unknown',
+  why: `Apple answered 200: ${why}`,
+  isTimeout: false,
+  afterSeconds: null,
+  wasSent: true,
+})
 
 /** A 429 was not carried out, everything else may have been. */
 function failure(response: OutgoingResponse, wasAsked: boolean): Extract<AdsAnswer, { is: 'unknown' }> {
@@ -141,8 +152,9 @@ function errorIn(text: string): string | null {
   const body = parsed(text)
   const error = body?.error
   if (typeof error === 'string') return error.slice(0, 300)
-  const [first] = ((error as { errors?: { message?: unknown }[] } | null | undefined)?.errors ?? []) as { message?: unknown }[]
-  return typeof first?.message === 'string' ? first.message.slice(0, 300) : null
+  const errors = (error as { errors?: unknown } | null | undefined)?.errors
+  const message = Array.isArray(errors) ? errors[0]?.message : undefined
+  return typeof message === 'string' ? message.slice(0, 300) : null
 }
 
 function tokenIn(text: string): { token: string; seconds: number } | null {

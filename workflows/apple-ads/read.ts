@@ -1,5 +1,6 @@
 import {
   type AppleOrg,
+  hasNewOrg,
   openByNumber,
   type ReadFailure,
   recordOrgs,
@@ -7,7 +8,7 @@ import {
   recordReadFailure,
 } from '../../domain/integrations/apple-ads/connection.ts'
 import { APPLE_ADS_WORKFLOW, readLater } from '../../domain/integrations/apple-ads/read-runs.ts'
-import { type Level, planRead, type ReadPlan, replaceSpend } from '../../domain/integrations/apple-ads/spend.ts'
+import { type Level, markRemoved, planRead, type ReadPlan, replaceSpend } from '../../domain/integrations/apple-ads/spend.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -15,7 +16,7 @@ import { messageOf, RetryAt } from '../engine/policy.ts'
 import type { RunContext, StepScope, Workflow } from '../engine/workflow.ts'
 import type { AppleAds } from './client.ts'
 import { credentialsOf } from './credentials.ts'
-import { AppleFailed, type Ask, listEntities, readReport } from './reports.ts'
+import { AppleFailed, type Ask, items, listEntities, missing, readReport } from './reports.ts'
 
 export type AppleAdsDeps = { pool: Pool; secrets: Secrets; appleAds: AppleAds }
 
@@ -26,7 +27,7 @@ const AFTER_FAILURE_SECONDS = 3600
 
 /** What Apple does not give these credentials. No repeat changes that: the operator must. */
 type Failed = { is: 'failed'; kind: ReadFailure; why: string }
-type Begun = Failed | { is: 'gone' } | ({ is: 'plan'; orgs: AppleOrg[] } & ReadPlan)
+type Begun = Failed | { is: 'gone' } | ({ is: 'plan'; orgs: AppleOrg[]; hasNewOrg?: boolean } & ReadPlan)
 
 /**
  * Reads what campaigns cost: the organisations, then each one's campaigns, then each campaign's ad groups and keywords. The days count as
@@ -42,7 +43,7 @@ export const readAppleAds = (deps: AppleAdsDeps): Workflow => ({
     const number = Number(subject)
     const plan = await asked<Begun>(deps, context, 'organisations', ask => begin(deps, number, ask), {
       record: async (tx, begun) => {
-        if (begun.is === 'plan') await recordOrgs(tx, number, begun.orgs)
+        if (begun.is === 'plan') await recordOrgs(tx, number, begun.orgs, begun.hasNewOrg === true)
       },
     })
     if (plan.is === 'gone') return
@@ -81,58 +82,108 @@ async function begin({ pool, secrets }: AppleAdsDeps, number: number, ask: Ask):
           ? 'the credentials open no organisation'
           : `the credentials do not open the organisation ${credentials.orgId}`,
     }
-  return { is: 'plan', orgs, ...(await planRead(pool, number)) }
+  const isGrown = await hasNewOrg(pool, number, orgs)
+  return { is: 'plan', orgs, hasNewOrg: isGrown, ...(await planRead(pool, number, isGrown)) }
 }
 
 function orgsIn(data: unknown): AppleOrg[] {
-  if (!Array.isArray(data)) return []
-  return data.flatMap(one => {
-    const { orgId, orgName, currency, timeZone, roleNames } = (one ?? {}) as Record<string, unknown>
-    if (typeof orgId !== 'number' && typeof orgId !== 'string') return []
+  return items(data, 'the organisations').map(({ orgId, orgName, currency, timeZone, roleNames }) => {
+    if (typeof orgId !== 'number' && typeof orgId !== 'string') throw missing('the id of an organisation')
     const roles = Array.isArray(roleNames) ? roleNames.filter(role => typeof role === 'string') : []
-    return [
-      { id: String(orgId), name: String(orgName ?? orgId), currency: String(currency ?? ''), time_zone: String(timeZone ?? ''), roles },
-    ]
+    return { id: String(orgId), name: String(orgName ?? orgId), currency: String(currency ?? ''), time_zone: String(timeZone ?? ''), roles }
   })
 }
 
+/** Reads each organisation, whatever becomes of the others. */
 async function readOrgs(
   deps: AppleAdsDeps,
   context: RunContext,
   number: number,
   { orgs, from, through }: Extract<Begun, { is: 'plan' }>,
 ): Promise<Failed | null> {
+  const failures: Failed[] = []
   for (const { id: org } of orgs) {
-    const range = { from, through }
-    const campaigns = await asked<Failed | { is: 'campaigns'; ids: string[] }>(deps, context, `campaigns-${org}`, async ask => ({
-      is: 'campaigns',
-      ids: await store(deps, number, { org, level: 'campaigns', campaign: null, ...range }, ask),
-    }))
-    if (campaigns.is === 'failed') return campaigns
-    for (const campaign of campaigns.ids) {
-      const read = await asked<Failed | { is: 'read' }>(deps, context, `campaign-${campaign}`, async ask => {
-        await store(deps, number, { org, level: 'groups', campaign, ...range }, ask)
-        await store(deps, number, { org, level: 'keywords', campaign, ...range }, ask)
-        return { is: 'read' }
-      })
-      if (read.is === 'failed') return read
-    }
+    failures.push(...(await readOrg(deps, context, number, { org, from, through })))
+    if (isOfAll(failures.at(-1))) break
   }
-  return null
+  const first = failures.find(isOfAll) ?? failures[0]
+  return first && failures.length > 1 ? { ...first, why: `${first.why} (and ${failures.length - 1} more failures)` } : (first ?? null)
 }
 
-type Stored = { org: string; level: Level; campaign: string | null; from: string; through: string }
+const isOfAll = (failed: Failed | undefined): boolean => failed?.kind === 'credentials'
 
-/** Reads one level and stores it in one transaction. Returns the campaigns, each once. */
-async function store({ pool }: AppleAdsDeps, number: number, request: Stored, ask: Ask): Promise<string[]> {
-  const { org, level, campaign, from, through } = request
-  const listed = await listEntities(ask, org, level, campaign)
-  const report = await readReport(ask, request)
-  const known = new Set(listed.map(({ id }) => id))
-  const entities = [...listed, ...report.entities.filter(({ id }) => !known.has(id))]
-  const campaigns = [...new Set([...entities.map(({ campaign_id }) => campaign_id), ...(campaign === null ? [] : [campaign])])].sort()
-  await transaction(pool, tx => replaceSpend(tx, number, level, { campaigns, from, through }, { entities, spend: report.spend }))
-  return campaigns
+type Days = { org: string; from: string; through: string }
+type Campaigns = { is: 'campaigns'; ids: string[]; removed?: string[] }
+
+async function readOrg(deps: AppleAdsDeps, context: RunContext, number: number, days: Days): Promise<Failed[]> {
+  const { org } = days
+  const campaigns = await asked<Failed | Campaigns>(deps, context, `campaigns-${org}`, async ask => {
+    const { campaigns: ids, removed } = await store(deps, number, { ...days, level: 'campaigns', campaign: null, isRemoved: false }, ask)
+    return { is: 'campaigns', ids, removed }
+  })
+  if (campaigns.is === 'failed') return [campaigns]
+  const failures: Failed[] = []
+  for (const campaign of campaigns.ids) {
+    const isRemoved = campaigns.removed?.includes(campaign) ?? false
+    const read = await asked<Failed | { is: 'read' }>(deps, context, `campaign-${campaign}`, async ask => {
+      await store(deps, number, { ...days, level: 'groups', campaign, isRemoved }, ask)
+      await store(deps, number, { ...days, level: 'keywords', campaign, isRemoved }, ask)
+      return { is: 'read' }
+    })
+    if (read.is !== 'failed') continue
+    failures.push(read)
+    // The whole organisation is not open.
+    if (read.kind !== 'unavailable') break
+  }
+  return failures
+}
+
+/** `isRemoved`: the campaign is in reports only. */
+type Stored = Days & { level: Level; campaign: string | null; isRemoved: boolean }
+
+/** Reads one level and stores it, the days of each report in a transaction. Returns the campaigns, each once, and those that are removed. */
+async function store(
+  { pool }: AppleAdsDeps,
+  number: number,
+  request: Stored,
+  ask: Ask,
+): Promise<{ campaigns: string[]; removed: string[] }> {
+  const { org, level, campaign, from } = request
+  const listed = (await unlessGone(request, () => listEntities(ask, org, level, campaign))) ?? []
+  const ids = new Set(listed.map(({ id }) => id))
+  const isListed = (id: string) => ids.has(id)
+  const campaigns = new Set([...listed.map(({ campaign_id }) => campaign_id), ...(campaign === null ? [] : [campaign])])
+  await transaction(pool, tx => replaceSpend(tx, number, level, [], { entities: listed, spend: [] }))
+  const removed = new Set(listed.flatMap(({ id, status }) => (status === 'removed' ? id : [])))
+  const reported = new Set<string>()
+  const reports = readReport(ask, request)
+  for (;;) {
+    const { value: report } = (await unlessGone(request, () => reports.next())) ?? {}
+    if (!report) break
+    const others = report.entities.filter(({ id }) => !isListed(id))
+    for (const { id } of others) reported.add(id)
+    // Of a campaign that is named now for the first time the days before have no spend.
+    const late = [...new Set(report.entities.map(({ campaign_id }) => campaign_id))].filter(id => !campaigns.has(id))
+    const ranges = [
+      { campaigns: [...campaigns], from: report.from, through: report.through },
+      { campaigns: late, from, through: report.through },
+    ]
+    await transaction(pool, tx => replaceSpend(tx, number, level, ranges, { entities: others, spend: report.spend }))
+    for (const id of late) campaigns.add(id)
+  }
+  await transaction(pool, tx => markRemoved(tx, number, level, { org, campaign, ids: [...ids, ...reported] }))
+  if (level === 'campaigns') for (const id of reported) removed.add(id)
+  return { campaigns: [...campaigns].sort(), removed: [...removed].sort() }
+}
+
+/** Null where Apple does not know a campaign any more that was removed: nothing is below it. */
+async function unlessGone<T>({ isRemoved }: Stored, read: () => Promise<T>): Promise<T | null> {
+  try {
+    return await read()
+  } catch (error) {
+    if (isRemoved && error instanceof AppleFailed && error.answer.is === 'absent') return null
+    throw error
+  }
 }
 
 type Recording<T> = { record?: (tx: Parameters<typeof recordOrgs>[0], result: T) => Promise<void> }

@@ -11,22 +11,26 @@ import {
 } from '../../../domain/integrations/apple-ads/change.ts'
 import { getConnection, openOfEnvironment } from '../../../domain/integrations/apple-ads/connection.ts'
 import {
+  ASKING_MS,
   type BegunUpdate,
+  type Claimed,
   claimUpdate,
   findTarget,
   findUpdate,
+  type KnownUpdate,
   recordSending,
   releaseUpdate,
   settleUpdate,
   storeStatus,
   type UpdateKey,
 } from '../../../domain/integrations/apple-ads/update-records.ts'
-import { countUse, type UseKind } from '../../../domain/integrations/apple-ads/uses.ts'
-import { audit } from '../../../domain/kernel/audit/record.ts'
+import { countUse, type UseKind, waitForUse } from '../../../domain/integrations/apple-ads/uses.ts'
+import { audit, type Trail } from '../../../domain/kernel/audit/record.ts'
 import { canonicalJson } from '../../../domain/kernel/canonical-json.ts'
 import { conflict, invalidField, invalidFields, notFound, Refusal } from '../../../domain/kernel/refusal.ts'
 import type { AnswerBody } from '../../../schemas/operation-types.ts'
-import type { Tx } from '../../../store/connect.ts'
+import type { Db, Tx } from '../../../store/connect.ts'
+import { timeLimit } from '../../../store/time-limit.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { Problem } from '../../errors.ts'
 import { type ApiDeps, preparedTransaction } from '../../operation.ts'
@@ -38,12 +42,14 @@ type Call = {
   project: number
   environment: number
   idempotencyKey: string | undefined
-  /** Of a call that is to be confirmed: it must leave its key free. */
+  /** Whether it is the first step of a call that is to be confirmed. */
   dryRun: boolean
+  trail: Trail
   inTurn: StatementTurn
   deps: ApiDeps
 }
-type Prepared = { key: UpdateKey; answer: Answer; integration: number | null; target: EntityTarget | null }
+/** `isKnown`: the answer is that of a former request. */
+type Prepared = { answer: Answer; isKnown: boolean }
 
 function keyOf({ body, environment, idempotencyKey }: Call): UpdateKey {
   const { idempotency_key: own } = body
@@ -54,35 +60,49 @@ function keyOf({ body, environment, idempotencyKey }: Call): UpdateKey {
   return { environment, key }
 }
 
+/** Of the call itself, whether it is rehearsed or not. */
 function hashOf({ idempotency_key: _, ...request }: Call['body']): Buffer {
-  return createHash('sha256').update(canonicalJson(request)).digest()
+  return createHash('sha256')
+    .update(canonicalJson({ ...request, dry_run: false }))
+    .digest()
 }
 
-/** Counts the use in the transaction, or throws 429. */
-async function count(tx: Tx, project: number, kind: UseKind, what: string): Promise<void> {
-  const wait = await countUse(tx, project, kind)
+const NAMES: Record<UseKind, string> = {
+  report: 'reports',
+  update: 'changes',
+  enable: 'enables',
+  raise_bid: 'raises',
+  raise_budget: 'raises',
+}
+
+function assertFree(kind: UseKind, wait: number | null): void {
   if (wait !== null)
-    throw new Problem('rate_limit_exceeded', `too many ${what} of Apple Ads: try again in ${wait} s`, {
+    throw new Problem('rate_limit_exceeded', `too many ${NAMES[kind]} of Apple Ads: try again in ${wait} s`, {
       headers: { 'Retry-After': String(wait) },
     })
 }
 
+/** Counts the use in the transaction, or throws 429. */
+const count = async (tx: Tx, project: number, kind: UseKind) => assertFree(kind, await countUse(tx, project, kind))
+/** Counts nothing; throws 429 where `count` would. */
+const foresee = async (db: Db, project: number, kind: UseKind) => assertFree(kind, await waitForUse(db, project, kind))
+
+const inProgress = () =>
+  new Problem('idempotency_in_progress', 'a request with this idempotency key is being performed', { headers: { 'Retry-After': '1' } })
+
 /** The stored answer of a request that was carried out. Throws for one that cannot be begun. */
-function answeredBy(begun: BegunUpdate): Answer | null {
+function answeredBy(begun: Exclude<KnownUpdate | BegunUpdate, { is: 'open' | 'claimed' }>): Answer {
   switch (begun.is) {
     case 'answered':
       return begun.answer as Answer
     case 'other':
       throw new Problem('idempotency_conflict', 'this idempotency key was used with another request')
     case 'in_progress':
-      throw new Problem('idempotency_in_progress', 'a request with this idempotency key is being performed', {
+      throw inProgress()
+    case 'busy':
+      throw new Problem('conflict', 'another request changes this entity at this moment: read it again', {
         headers: { 'Retry-After': '1' },
       })
-    case 'busy':
-      throw conflict('another request changes this entity at this moment: read it again')
-    case 'new':
-    case 'unknown':
-      return null
     default:
       return begun satisfies never
   }
@@ -96,104 +116,166 @@ function assertDone(result: SendResult | { is: 'value' }): void {
   if (result.is === 'unavailable') throw new Refusal('network_error', `Apple did not answer: ${result.why}`)
 }
 
-/** Checks the request, claims its key, and asks Apple. What it returns is certain, and is settled in the transaction of the operation. */
+/** Checks the request before anything of it is kept. */
 async function prepare(call: Call): Promise<Prepared> {
-  const { body, project, environment, dryRun, inTurn } = call
+  const { body, environment, dryRun, inTurn } = call
   const key = keyOf(call)
   const read = changeIn(body)
   if ('faults' in read) throw invalidFields(read.faults)
+  // A dry run that was asked for as one has nothing to do with its key.
+  if (body.dry_run && !dryRun) return { answer: await tryOut(call, read.change, null), isKnown: false }
   const hash = hashOf(body)
-  const { number: integration } = await inTurn(db => getConnection(db, environment))
   const known = await inTurn(db => findUpdate(db, key, hash))
-  const stored = known ? answeredBy(known) : null
-  if (stored) return { key, answer: stored, integration: null, target: null }
-  const begun = await inTurn(db =>
-    transaction(db, async tx => {
-      await count(tx, project, 'update', 'changes')
-      return claimUpdate(tx, key, { hash, ...body })
-    }),
-  )
-  const meanwhile = answeredBy(begun)
-  if (meanwhile) return { key, answer: meanwhile, integration: null, target: null }
-  // Whether Apple may have made the change, in this request or in one before it with the same key.
-  const sending = { isUncertain: begun.is === 'unknown' }
-  try {
-    const target = await inTurn(db => findTarget(db, integration, body))
-    if (!target) throw notFound('entity of Apple Ads')
-    const answer = await change(call, { key, begun, target, change: read.change, sending })
-    if (dryRun) {
-      await inTurn(db => releaseUpdate(db, key, begun.is === 'new'))
-      return { key, answer, integration: null, target: null }
-    }
-    return { key, answer, integration, target }
-  } catch (error) {
-    await inTurn(db => releaseUpdate(db, key, !sending.isUncertain))
-    throw error
-  }
+  if (known && known.is !== 'open') return { answer: answeredBy(known), isKnown: true }
+  if (dryRun) return { answer: await tryOut(call, read.change, known?.before ?? null), isKnown: false }
+  const { number: integration } = await inTurn(db => getConnection(db, environment))
+  return perform(call, { key, hash, integration, change: read.change })
 }
 
-type Changing = { key: UpdateKey; begun: BegunUpdate; target: EntityTarget; change: EntityChange; sending: { isUncertain: boolean } }
+type Asking = { integration: number; change: EntityChange; signal: AbortSignal }
+type Present = { target: EntityTarget; settings: Record<string, unknown>; value: string | null; currency: string }
 
-async function change({ body, project, environment, dryRun, inTurn, deps }: Call, changing: Changing): Promise<Answer> {
-  const { key, begun, target, change: wanted, sending } = changing
-  const { field, before, after } = wanted
-  const isDry = body.dry_run || dryRun
+/** What the entity has at Apple now. */
+async function askPresent({ body, environment, inTurn, deps }: Call, { integration, change, signal }: Asking): Promise<Present> {
+  const target = await inTurn(db => findTarget(db, integration, body))
+  if (!target) throw notFound('entity of Apple Ads')
   const opened = await inTurn(db => openOfEnvironment(db, deps.secrets, environment))
   if (!opened) throw notFound('integration searchads')
-  const present = await deps.appleAds.present(opened.settings, target, field)
+  const present = await deps.appleAds.present(opened.settings, target, change.field, signal)
   assertDone(present)
   if (present.is !== 'value') throw notFound('entity of Apple Ads')
-  const { value, currency } = present
-  const answer = (applied: boolean, wouldSend: Answer['would_send'] = null, was = value ?? before): Answer => ({
-    object: 'apple_ads_entity_update',
-    url: '/v4/analytics/apple-ads/entity/update',
-    entity_type: target.type,
-    entity_id: target.id,
-    field,
-    before: was,
-    after,
-    dry_run: isDry,
-    applied,
-    would_send: wouldSend,
-  })
-  if (begun.is === 'unknown' && value !== null && isSame(field, value, after)) return answer(true, null, begun.before)
-  // Apple has another value, so the former request is not what is true now.
-  sending.isUncertain = false
+  return { target, settings: opened.settings, value: present.value, currency: present.currency }
+}
+
+/** The present value, where the change may be made. */
+function changeable(wanted: EntityChange, value: string | null): string {
+  const { field, before } = wanted
   if (value === null || !isSame(field, value, before)) throw conflict(`${field} is ${value ?? 'not set'} and not ${before}: read it again`)
   if (isBeyondRaise(wanted, value))
     throw new Problem('raise_limit_exceeded', `${field} may become three times the present amount at most, which is ${value}`)
-  const request = deps.appleAds.callOf(target, { field, after, currency })
-  if (isDry) return answer(false, request as Answer['would_send'])
-  if (isSame(field, value, after)) return answer(false)
-  const use = useOf(wanted, value)
-  await inTurn(db =>
-    transaction(db, async tx => {
-      // A repetition of a request that Apple did not get was counted already.
-      if (use && begun.is === 'new') await count(tx, project, use, use === 'enable' ? 'enables' : 'raises')
-      await recordSending(tx, key, value)
-    }),
-  )
-  sending.isUncertain = true
-  const sent = await deps.appleAds.send(opened.settings, target, request)
-  if (sent.is === 'refused' || sent.is === 'absent') sending.isUncertain = false
-  assertDone(sent)
-  return answer(true)
+  return value
 }
 
-export const v4UpdateAppleAdsEntity = preparedTransaction('v4UpdateAppleAdsEntity', prepare, async ({ trail, tx, prepared }) => {
-  const { key, answer, integration, target } = prepared
-  if (integration !== null && target !== null) {
-    await settleUpdate(tx, key, answer)
-    if (answer.applied) {
-      if (answer.field === 'status') await storeStatus(tx, integration, target, answer.after)
-      const value = (text: string) => ({ [answer.field]: text })
-      await audit(tx, trail, {
-        resource: `apple_ads_${target.type}`,
-        id: target.id,
-        before: value(answer.before),
-        after: value(answer.after),
-      })
-    }
-  }
-  return { body: answer, ...(integration === null && { headers: { 'Idempotency-Replayed': 'true' } }) }
+const answerOf = (
+  { type, id }: EntityTarget,
+  { field, after }: EntityChange,
+  rest: Pick<Answer, 'before' | 'applied'> & Partial<Pick<Answer, 'dry_run' | 'would_send'>>,
+): Answer => ({
+  object: 'apple_ads_entity_update',
+  url: '/v4/analytics/apple-ads/entity/update',
+  entity_type: type,
+  entity_id: id,
+  field,
+  after,
+  dry_run: false,
+  would_send: null,
+  ...rest,
 })
+
+/** Sends nothing and leaves the key free. Only a dry run that was asked for as one counts, and only among the changes of a minute and an hour. */
+async function tryOut(call: Call, wanted: EntityChange, formerly: string | null): Promise<Answer> {
+  const { project, environment, dryRun, inTurn, deps } = call
+  const { field, after } = wanted
+  const { number: integration } = await inTurn(db => getConnection(db, environment))
+  await inTurn(db => (dryRun ? foresee(db, project, 'update') : transaction(db, tx => count(tx, project, 'update'))))
+  const limit = timeLimit(ASKING_MS)
+  try {
+    const { target, value, currency } = await askPresent(call, { integration, change: wanted, signal: limit.signal })
+    const isDone = formerly !== null && value !== null && isSame(field, value, after)
+    const before = isDone ? formerly : changeable(wanted, value)
+    const dry = { before, applied: false, dry_run: true }
+    if (isDone || isSame(field, before, after)) return answerOf(target, wanted, dry)
+    const use = useOf(wanted, before)
+    if (use && formerly === null) await inTurn(db => foresee(db, project, use))
+    const request = deps.appleAds.callOf(target, { field, after, currency })
+    return answerOf(target, wanted, { ...dry, would_send: request as Answer['would_send'] })
+  } finally {
+    limit.end()
+  }
+}
+
+type Request = { key: UpdateKey; hash: Buffer; integration: number; change: EntityChange }
+
+/**
+ * Claims the key and makes the change. What Apple has done is settled and audited here: whatever else is stored meanwhile as the answer to the
+ * key, the transaction of the operation only repeats it.
+ */
+async function perform(call: Call, { key, hash, integration, change }: Request): Promise<Prepared> {
+  const { body, project, trail, inTurn } = call
+  const limit = timeLimit(ASKING_MS)
+  const begun = await inTurn(db =>
+    transaction(db, async tx => {
+      await count(tx, project, 'update')
+      return claimUpdate(tx, key, { hash, ...body })
+    }),
+  )
+  if (begun.is !== 'claimed') return { answer: answeredBy(begun), isKnown: true }
+  const claimed = { ...key, claim: begun.claim }
+  // Whether Apple may have made the change, in this request or in one before it with the same key.
+  const sending = { isUncertain: begun.before !== null }
+  try {
+    const present = await askPresent(call, { integration, change, signal: limit.signal })
+    const answer = await send(call, present, { claimed, formerly: begun.before, change, sending, signal: limit.signal })
+    await inTurn(db => transaction(db, tx => settle(tx, trail, { key, answer, integration, target: present.target })))
+    return { answer, isKnown: false }
+  } catch (error) {
+    await inTurn(db => releaseUpdate(db, claimed, !sending.isUncertain))
+    throw error
+  } finally {
+    limit.end()
+  }
+}
+
+type Sending = {
+  claimed: Claimed
+  /** The value that a former request may have replaced. */
+  formerly: string | null
+  change: EntityChange
+  sending: { isUncertain: boolean }
+  signal: AbortSignal
+}
+
+async function send({ project, inTurn, deps }: Call, { target, settings, value, currency }: Present, one: Sending): Promise<Answer> {
+  const { claimed, formerly, change, sending, signal } = one
+  const { field, after } = change
+  if (formerly !== null && value !== null && isSame(field, value, after))
+    return answerOf(target, change, { before: formerly, applied: true })
+  // Apple has another value, so the former request is not what is true now.
+  sending.isUncertain = false
+  const before = changeable(change, value)
+  if (isSame(field, before, after)) return answerOf(target, change, { before, applied: false })
+  const use = useOf(change, before)
+  const isOurs = await inTurn(db =>
+    transaction(db, async tx => {
+      // A repetition of a request that Apple did not get was counted already.
+      if (use && formerly === null) await count(tx, project, use)
+      return recordSending(tx, claimed, before)
+    }),
+  )
+  if (!isOurs) throw inProgress()
+  sending.isUncertain = true
+  const sent = await deps.appleAds.send(settings, target, { field, after, currency }, signal)
+  if (sent.is === 'refused' || sent.is === 'absent') sending.isUncertain = false
+  assertDone(sent)
+  return answerOf(target, change, { before, applied: true })
+}
+
+type Made = { key: UpdateKey; answer: Answer; integration: number; target: EntityTarget }
+
+async function settle(tx: Tx, trail: Trail, { key, answer, integration, target }: Made): Promise<void> {
+  const isFirst = await settleUpdate(tx, key, answer)
+  if (!isFirst || !answer.applied) return
+  if (answer.field === 'status') await storeStatus(tx, integration, target, answer.after)
+  const value = (text: string) => ({ [answer.field]: text })
+  await audit(tx, trail, {
+    resource: `apple_ads_${target.type}`,
+    id: target.id,
+    before: value(answer.before),
+    after: value(answer.after),
+  })
+}
+
+export const v4UpdateAppleAdsEntity = preparedTransaction('v4UpdateAppleAdsEntity', prepare, async ({ prepared: { answer, isKnown } }) => ({
+  body: answer,
+  ...(isKnown && { headers: { 'Idempotency-Replayed': 'true' } }),
+}))

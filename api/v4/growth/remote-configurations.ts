@@ -1,4 +1,4 @@
-import { foldUsersFirst } from '../../../domain/analytics/folding/fold-batch.ts'
+import { foldUsersFirst, foldUsersWithin } from '../../../domain/analytics/folding/fold-batch.ts'
 import { shownCondition } from '../../../domain/audience/segments/condition.ts'
 import {
   changeStatus,
@@ -8,12 +8,13 @@ import {
   listConfigurations,
   replaceConfiguration,
 } from '../../../domain/growth/remote-configurations/configuration.ts'
-import { evaluate } from '../../../domain/growth/remote-configurations/evaluate.ts'
+import { evaluate, evaluateWithin } from '../../../domain/growth/remote-configurations/evaluate.ts'
 import type { Configuration, JsonObject, PayloadType } from '../../../domain/growth/remote-configurations/lock.ts'
 import { replaceMapping, replacePayload } from '../../../domain/growth/remote-configurations/payload.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import { invalidField } from '../../../domain/kernel/refusal.ts'
 import { storable } from '../../../schemas/formats.ts'
+import { rehearsal } from '../../../store/transaction.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, fullList, restartedHeader } from '../../pagination.ts'
 import { pinConfiguration, unpinConfiguration } from '../../pins.ts'
@@ -165,9 +166,18 @@ export const v4EvaluateUserRemoteConfigurations = onPool(
   async ({ path: { user_id }, body, environment, dryRun, db, deps }) => {
     const { context_keys: keys, attributes: overrides = {}, dry_run: decidesOnly = false } = body ?? {}
     refuseSameKey(keys ?? [])
-    await foldUsersFirst(db, environment, [user_id], deps.listing)
-    // `listing` plans once: planning these two statements takes twice as long as running them.
-    const served = await evaluate(deps.listing, environment, user_id, { keys, overrides, dryRun: dryRun || decidesOnly })
+    const serve = async () => {
+      await foldUsersFirst(db, environment, [user_id], deps.listing)
+      // `listing` plans once: planning these two statements takes twice as long as running them.
+      return evaluate(deps.listing, environment, user_id, { keys, overrides })
+    }
+    // What is folded for the decision is undone with the rest.
+    const decide = () =>
+      rehearsal(db, async tx => {
+        await foldUsersWithin(tx, environment, [user_id])
+        return evaluateWithin(tx, environment, user_id, { keys, overrides })
+      })
+    const served = await (dryRun || decidesOnly ? decide() : serve())
     return {
       body: fullList(
         `/v4/users/${user_id}/remote-configurations`,

@@ -14,7 +14,6 @@ type EvaluationRequest = {
   /** null and '' are the same key; undefined: all keys that have a candidate. */
   keys: (string | null)[] | undefined
   overrides: Overrides
-  dryRun: boolean
 }
 type Evaluation = Decision & { context_key: string | null }
 
@@ -33,7 +32,7 @@ export async function evaluate(pool: Pool, environment: Environment, user: strin
   }
   let { answer, taken, isSeenLate } = await decided(pool, environment, user, request, noProfile)
   if (needsProfile) ({ answer, taken, isSeenLate } = await transaction(pool, decideAll, undefined, 'repeatable read'))
-  if (taken.length > 0 && !request.dryRun) {
+  if (taken.length > 0) {
     const work = async (tx: Tx) => {
       const last = await decideAll(tx)
       if (last.taken.length > 0) await insertAssignments(tx, environment, user, last.taken)
@@ -43,9 +42,13 @@ export async function evaluate(pool: Pool, environment: Environment, user: strin
     ;({ answer, isSeenLate } = await transaction(pool, work, undefined, 'repeatable read', turn))
   }
   // After the transaction: it needs no snapshot, and a concurrent writer of the user's properties must not repeat the evaluation.
-  if (isSeenLate && !request.dryRun) await noteSeen(pool, environment, user)
+  if (isSeenLate) await noteSeen(pool, environment, user)
   return answer
 }
+
+/** What `evaluate` would decide, in the transaction of a dry run. Records nothing. */
+export const evaluateWithin = async (tx: Tx, environment: Environment, user: string, request: EvaluationRequest): Promise<Evaluation[]> =>
+  (await decided(tx, environment, user, request, conditionsOf)).answer
 
 /** Whether the user meets conditions, for the decisions of one evaluation. */
 type MeetsOf<D> = (db: D, environment: Environment, user: string, found: Candidates, overrides: Overrides) => Parameters<typeof decide>[4]

@@ -9,21 +9,28 @@ export type EntityTarget = { type: EntityType; id: string; campaign: string; adG
 /** One change of one field. `before`: what the caller believes to be the present value. */
 export type EntityChange = { field: ChangedField; before: string; after: string }
 
+/** `currency`: of the present amount. */
+export type SentChange = { field: ChangedField; after: string; currency: string }
 /** What is sent to Apple. */
 export type AppleCall = { method: 'PUT'; path: string; body: unknown }
 type Failed = { is: 'absent' | 'refused' | 'unavailable' | 'timeout'; why: string }
 /** `unavailable` and `timeout`: whether Apple made the change is unknown. */
 export type SendResult = { is: 'applied' } | Failed
 
-/** Reads and changes entities at Apple, with the settings of an integration. Never throws for what Apple does. */
+/**
+ * Reads and changes entities at Apple, with the settings of an integration. Never throws for what Apple does, nor when the signal aborts:
+ * that is a `timeout`.
+ */
 export type AppleAdsEntities = {
   present(
     settings: Record<string, unknown>,
     target: EntityTarget,
     field: ChangedField,
+    signal: AbortSignal,
   ): Promise<{ is: 'value'; value: string | null; currency: string } | Failed>
-  callOf(target: EntityTarget, change: { field: ChangedField; after: string; currency: string }): AppleCall
-  send(settings: Record<string, unknown>, target: EntityTarget, call: AppleCall): Promise<SendResult>
+  /** What is sent for the change. */
+  callOf(target: EntityTarget, change: SentChange): AppleCall
+  send(settings: Record<string, unknown>, target: EntityTarget, change: SentChange, signal: AbortSignal): Promise<SendResult>
 }
 
 export type UpdateInput = {

@@ -4,6 +4,7 @@ import { notFound } from '../../kernel/refusal.ts'
 import type { Secrets } from '../../projects/secrets.ts'
 import { CONFIG_COLUMNS, type IntegrationConfig, openSettings } from '../config.ts'
 import { APPLE_ADS_SLUG } from './read-runs.ts'
+import { forgetDays } from './spend.ts'
 
 /** An organisation that the credentials open. */
 export type AppleOrg = { id: string; name: string; currency: string; time_zone: string; roles: string[] }
@@ -56,7 +57,16 @@ export const openByNumber = (db: Db, secrets: Secrets, number: number): Promise<
 export const openOfEnvironment = (db: Db, secrets: Secrets, environment: Environment): Promise<Opened | null> =>
   opened(db, secrets, OF_ENVIRONMENT, environment)
 
-export async function recordOrgs(tx: Tx, number: number, orgs: AppleOrg[]): Promise<void> {
+/** Whether one of the organisations was not there when they were read last. */
+export async function hasNewOrg(db: Db, number: number, orgs: AppleOrg[]): Promise<boolean> {
+  const { rows } = await db.query<{ orgs: AppleOrg[] | null }>('select orgs from apple_ads_connections where integration = $1', [number])
+  const known = rows[0]?.orgs
+  return !!known && orgs.some(({ id }) => !known.some(one => one.id === id))
+}
+
+/** `hasNew`: the days that were read have nothing of the new ones. */
+export async function recordOrgs(tx: Tx, number: number, orgs: AppleOrg[], hasNew: boolean): Promise<void> {
+  if (hasNew) await forgetDays(tx, number)
   await tx.query(
     `insert into apple_ads_connections (integration, orgs, checked_at) values ($1, $2, clock_timestamp())
      on conflict (integration) do update set orgs = excluded.orgs, checked_at = excluded.checked_at`,

@@ -11,12 +11,24 @@ export type Entities = {
   named(level: Level, attributed: Attributed): Entity | undefined
 }
 
-/** The entities of the level and of those above it. */
-export async function loadEntities(db: Db, integration: number, level: Level): Promise<Entities> {
+/** `ids`: of the level. `attributed`: whose texts are ids or names. */
+type Needed = { ids: readonly string[]; attributed: readonly Attributed[] }
+
+const COLUMNS = 'e.level, e.id, e.campaign_id, e.ad_group_id, e.org_id, e.name, e.match_type, e.status, e.delivery'
+
+/** The entities of the level that are needed, and those above them. An account has many more that nobody has come from. */
+export async function loadEntities(db: Db, integration: number, level: Level, { ids, attributed }: Needed): Promise<Entities> {
+  const texts = new Set(attributed.flatMap(({ campaign, ad_set, ad }) => [campaign, ad_set, ad]).filter(text => text !== null))
   const { rows } = await db.query<Entity>(
-    `select level, id, campaign_id, ad_group_id, org_id, name, match_type, status, delivery from apple_ads_entities
-     where integration = $1 and level <= $2`,
-    [integration, LEVELS[level]],
+    `with needed as materialized (
+       select ${COLUMNS} from apple_ads_entities e
+       where e.integration = $1 and (e.level = $2 and e.id = any ($3) or e.level <= $2 and (e.id = any ($4) or e.name = any ($4)))
+     )
+     select ${COLUMNS} from needed e
+     union select ${COLUMNS} from apple_ads_entities e where e.integration = $1 and e.level = 0 and e.id in (select campaign_id from needed)
+     union select ${COLUMNS} from apple_ads_entities e
+       where e.integration = $1 and $2 > 1 and e.level = 1 and e.id in (select ad_group_id from needed)`,
+    [integration, LEVELS[level], ids, [...texts]],
   )
   const byId = new Map(rows.map(row => [`${row.level} ${row.id}`, row]))
   const parentOf = ({ level: own, campaign_id, ad_group_id }: Entity) => (own === 0 ? '' : own === 1 ? campaign_id : (ad_group_id ?? ''))

@@ -23,8 +23,8 @@ export type AdsFigures = {
   windows: Partial<Record<WindowCode, WindowFigures>>
 }
 
-/** What is common to all rows of a report. `hasDays`: some day of the range was read. */
-export type AdsFrame = { windows: readonly ReportWindow[]; days: Days; perUnit: bigint; hasDays: boolean }
+/** What is common to all rows of a report. `firstRead`: the first day of the range that was read; null: none was. */
+export type AdsFrame = { windows: readonly ReportWindow[]; days: Days; perUnit: bigint; firstRead: number | null }
 
 /** AdsSums before they are rounded. By parts of the days of creation: `spend`, `payers` by window; `revenue` by part and age. */
 export type AdsSums = {
@@ -83,12 +83,13 @@ export function ratio(a: Quotient, b: Quotient | null, places: number): number |
 const counted = (count: number): Quotient => ({ top: BigInt(count), bottom: 1n })
 
 /** The sum of the spend; null: unknown. */
-export const spendOf = ({ spend, unrated }: AdsSums, hasDays = true): bigint | null => (unrated || !hasDays ? null : total(spend))
+export const spendOf = ({ spend, unrated }: AdsSums, hasDays: boolean): bigint | null => (unrated || !hasDays ? null : total(spend))
 
 /** `hasApple`: false for users of no known entity, who have no spend. */
 export function figuresOf(sums: AdsSums, frame: AdsFrame, hasApple = true): AdsFigures {
   const { perUnit, windows } = frame
-  const known = spendOf(sums, frame.hasDays && hasApple)
+  const hasDays = hasApple && frame.firstRead !== null
+  const known = spendOf(sums, hasDays)
   const spend = known === null ? null : { top: known, bottom: SPEND_PER_UNIT }
   const revenue = { top: total(sums.revenue.flat()), bottom: perUnit }
   const { users, trials, paying, impressions, taps, installs } = sums
@@ -101,10 +102,9 @@ export function figuresOf(sums: AdsSums, frame: AdsFrame, hasApple = true): AdsF
       arpu: ratio(revenue, counted(users), MONEY_PLACES),
       arppu: ratio(revenue, counted(paying), MONEY_PLACES),
     },
-    apple:
-      hasApple && frame.hasDays
-        ? { spend: spend && money(spend), impressions, taps, installs, avg_cpa: spend && ratio(spend, counted(installs), MONEY_PLACES) }
-        : null,
+    apple: hasDays
+      ? { spend: spend && money(spend), impressions, taps, installs, avg_cpa: spend && ratio(spend, counted(installs), MONEY_PLACES) }
+      : null,
     roas: ratio(revenue, spend, RATIO_PLACES),
     windows: Object.fromEntries(windows.map((window, i) => [window.code, windowFigures(sums, frame, window, i, spend)])),
   }
@@ -112,7 +112,7 @@ export function figuresOf(sums: AdsSums, frame: AdsFrame, hasApple = true): AdsF
 
 function windowFigures(
   sums: AdsSums,
-  { windows, days, perUnit }: AdsFrame,
+  { windows, days, perUnit, firstRead }: AdsFrame,
   window: ReportWindow,
   index: number,
   spend: Quotient | null,
@@ -126,7 +126,8 @@ function windowFigures(
     window.days === null ? Number.POSITIVE_INFINITY : ageEdges(windows).filter(edge => edge <= (window.days! + 1) * 86_400 - 1).length
   const revenue = { top: total(sums.revenue.slice(0, parts).flatMap(of => of.slice(0, ages))), bottom: perUnit }
   const payers = sums.payers.slice(0, parts).reduce((sum, of) => sum + of[index]!, 0)
-  const closed = spend === null || !hasClosed ? null : { top: total(sums.spend.slice(0, parts)), bottom: SPEND_PER_UNIT }
+  const isRead = hasClosed && firstRead !== null && firstRead <= last
+  const closed = spend === null || !isRead ? null : { top: total(sums.spend.slice(0, parts)), bottom: SPEND_PER_UNIT }
   return {
     is_closed: window.days !== null && window.closedThrough >= days.end - 1,
     closed_from: hasClosed ? dateOf(days.first) : null,

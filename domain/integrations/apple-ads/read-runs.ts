@@ -1,6 +1,7 @@
 import type { Tx } from '../../../store/connect.ts'
 import { cancelRuns, createRun } from '../../durable/jobs/workflow-run.ts'
 import type { Environment } from '../../kernel/environment.ts'
+import { forgetDays } from './spend.ts'
 
 /** The provider whose integrations are read. */
 export const APPLE_ADS_SLUG = 'searchads'
@@ -12,15 +13,16 @@ const PRODUCTION = `select p.id, i.number from integrations i join environments 
   join environments p on p.project = e.project and p.kind = 'production'`
 
 /**
- * Reads the integration as soon as possible, in place of its next run. Runs stand under the project's production environment: Apple's days
+ * Reads the integration as soon as possible, in place of its next run. `forgets`: also the days that were read before, of another account. Runs stand under the project's production environment: Apple's days
  * are real ones, whatever the clock of a sandbox.
  */
-export async function readSoon(tx: Tx, environment: Environment, id: string): Promise<void> {
+export async function readSoon(tx: Tx, environment: Environment, id: string, { forgets }: { forgets: boolean }): Promise<void> {
   const { rows } = await tx.query<{ id: Environment; number: number }>(`${PRODUCTION} where i.environment = $1 and i.id = $2`, [
     environment,
     id,
   ])
   const { id: production, number } = rows[0]!
+  if (forgets) await forgetDays(tx, number)
   await cancelRuns(tx, production, APPLE_ADS_WORKFLOW.workflow, [String(number)])
   await createRun(tx, production, { ...APPLE_ADS_WORKFLOW, subject: String(number) })
 }

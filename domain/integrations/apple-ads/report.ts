@@ -54,29 +54,32 @@ export async function appleAdsReport(access: FactAccess, environment: Environmen
   const { integration, level, days, now, currency, revenue, countries, campaigns, statuses, deliveries } = question
   const windows = windowsOf(question.windows, now)
   const { pool, scanning } = access
-  const [entities, known, spend, tracked] = await Promise.all([
-    loadEntities(scanning, integration, level),
+  const [known, spend, tracked] = await Promise.all([
     knownDays(pool, integration, days),
     spendByEntity(scanning, { integration, level, days, currency, countries, campaigns }, closingEdges(windows)),
     readTracked(access, environment, { days, now, windows, currency, revenue, countries }),
   ])
-  const frame: AdsFrame = { windows, days, perUnit: tracked.perUnit, hasDays: known.size > 0 }
+  const entities = await loadEntities(scanning, integration, level, {
+    ids: [...new Set(spend.map(({ id }) => id))],
+    attributed: [...tracked.users, ...tracked.trials, ...tracked.revenue].map(({ of }) => of),
+  })
+  const frame: AdsFrame = { windows, days, perUnit: tracked.perUnit, firstRead: known.keys().next().value ?? null }
   const isWanted = ({ status, delivery }: Entity) =>
     (statuses === null || (status !== null && statuses.includes(status))) &&
     (deliveries === null || (delivery !== null && deliveries.includes(delivery)))
   const sums = new Map<string, AdsSums>()
   const unallocated = emptySums(frame)
-  const of = (entity: Entity) => sums.get(entity.id) ?? sums.set(entity.id, emptySums(frame)).get(entity.id)!
+  const sumsFor = (entity: Entity) => sums.get(entity.id) ?? sums.set(entity.id, emptySums(frame)).get(entity.id)!
   for (const row of spend) {
     const entity = entities.find(level, row.id)
-    if (entity && isWanted(entity)) addSpend(of(entity), row)
+    if (entity && isWanted(entity)) addSpend(sumsFor(entity), row)
   }
   const isAllUnknown = statuses === null && deliveries === null
   const sumsOf = (attributed: Attributed): AdsSums | null => {
     const campaign = campaigns && entities.named('campaigns', attributed)
     if (campaigns && !(campaign && campaigns.includes(campaign.id))) return null
     const entity = entities.named(level, attributed)
-    if (entity) return isWanted(entity) ? of(entity) : null
+    if (entity) return isWanted(entity) ? sumsFor(entity) : null
     return isAllUnknown ? unallocated : null
   }
   for (const { of: attributed, part, users, paying, payers } of tracked.users) {
@@ -95,7 +98,7 @@ export async function appleAdsReport(access: FactAccess, environment: Environmen
     if (own) own.revenue[part]![age]! += paid
   }
   const ordered = [...sums]
-    .map(([id, own]) => ({ entity: entities.find(level, id)!, own, spend: spendOf(own, frame.hasDays) }))
+    .map(([id, own]) => ({ entity: entities.find(level, id)!, own, spend: spendOf(own, frame.firstRead !== null) }))
     .sort((a, b) => bySpend(a.spend, b.spend) || byIds(a.entity, b.entity))
   const total = emptySums(frame)
   for (const { own } of ordered) addSums(total, own)

@@ -53,7 +53,10 @@ export async function appleAdsSeries(access: FactAccess, environment: Environmen
     : await spendByDay(access.scanning, { integration, level: 'campaigns', days, currency, countries, campaigns })
   const needsUsers = isOfUsers || metric === 'roas'
   const tracked = needsUsers ? await readTrackedDays(access, environment, { days, now, currency, revenue, countries }) : null
-  const entities = campaigns && tracked ? await loadEntities(access.scanning, integration, 'campaigns') : null
+  const entities =
+    campaigns && tracked
+      ? await loadEntities(access.scanning, integration, 'campaigns', { ids: [], attributed: tracked.rows.map(({ of }) => of) })
+      : null
   const counted = (tracked?.rows ?? []).filter(({ of }) => {
     if (!campaigns) return true
     const campaign = entities?.named('campaigns', of)

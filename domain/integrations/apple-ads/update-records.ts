@@ -7,32 +7,31 @@ import { LEVELS } from './spend.ts'
 
 export type UpdateKey = { environment: Environment; key: string }
 type Row = { request_hash: Buffer; is_sent: boolean; before: string | null; answer: unknown; is_claimed: boolean }
-export type BegunUpdate =
-  | { is: 'new' }
-  /** A former request may have reached Apple; `before`: the value that it replaced. */
-  | { is: 'unknown'; before: string }
-  | { is: 'answered'; answer: unknown }
-  | { is: 'other' }
-  | { is: 'in_progress' }
-  /** Another request changes the entity at this moment. */
-  | { is: 'busy' }
+type Refused = { is: 'answered'; answer: unknown } | { is: 'other' } | { is: 'in_progress' }
+/** `before`: the value that a former request replaced, which may have reached Apple; null: none has. */
+export type KnownUpdate = Refused | { is: 'open'; before: string | null }
+/** `claim`: proves that the request is this process's; `busy`: another request changes the entity at this moment. */
+export type BegunUpdate = Refused | { is: 'busy' } | { is: 'claimed'; claim: string; before: string | null }
+export type Claimed = UpdateKey & { claim: string }
 
 const KEPT = `interval '24 hours'`
-/** Longer than the requests to Apple take together. A process that dies leaves its claim for so long. */
-const CLAIM = `interval '90 seconds'`
+/** A process that dies leaves its claim for so long. */
+const CLAIM = `interval '60 seconds'`
+/** For all requests to Apple of one change: they have ended before the claim does. */
+export const ASKING_MS = 45_000
 
 const FIND = `select request_hash, sent_at is not null as is_sent, before, answer, coalesce(claimed_until > clock_timestamp(), false) as is_claimed
   from apple_ads_updates where environment = $1 and key = $2 and created_at > clock_timestamp() - ${KEPT}`
 
-const judged = (row: Row, hash: Buffer): BegunUpdate => {
+const judged = (row: Row, hash: Buffer): KnownUpdate => {
   if (!row.request_hash.equals(hash)) return { is: 'other' }
   if (row.answer !== null) return { is: 'answered', answer: row.answer }
   if (row.is_claimed) return { is: 'in_progress' }
-  return row.is_sent ? { is: 'unknown', before: row.before! } : { is: 'new' }
+  return { is: 'open', before: row.is_sent ? row.before : null }
 }
 
 /** What is known of a request; undefined: nothing. */
-export async function findUpdate(db: Db, { environment, key }: UpdateKey, hash: Buffer): Promise<BegunUpdate | undefined> {
+export async function findUpdate(db: Db, { environment, key }: UpdateKey, hash: Buffer): Promise<KnownUpdate | undefined> {
   const { rows } = await db.query<Row>(FIND, [environment, key])
   return rows[0] && judged(rows[0], hash)
 }
@@ -54,37 +53,48 @@ export async function claimUpdate(
   )
   if (busy === 1) return { is: 'busy' }
   const known = await findUpdate(tx, { environment, key }, hash)
-  if (known && known.is !== 'new' && known.is !== 'unknown') return known
-  await tx.query(
+  if (known && known.is !== 'open') return known
+  // The key of a row that is too old to be found is a new one.
+  if (!known) await tx.query('delete from apple_ads_updates where environment = $1 and key = $2', [environment, key])
+  const { rows } = await tx.query<{ claim: string }>(
     `insert into apple_ads_updates (environment, key, request_hash, entity_type, entity_id, claimed_until)
      values ($1, $2, $3, $4, $5, clock_timestamp() + ${CLAIM})
-     on conflict (environment, key) do update set claimed_until = excluded.claimed_until, request_hash = excluded.request_hash,
-       entity_type = excluded.entity_type, entity_id = excluded.entity_id`,
+     on conflict (environment, key) do update set claimed_until = excluded.claimed_until
+     returning claimed_until::text as claim`,
     [environment, key, hash, entity_type, entity_id],
   )
-  return known ?? { is: 'new' }
+  return { is: 'claimed', claim: rows[0]!.claim, before: known?.before ?? null }
 }
 
-/** From here on Apple may have made the change. */
-export const recordSending = (tx: Tx, { environment, key }: UpdateKey, before: string): Promise<unknown> =>
-  tx.query('update apple_ads_updates set sent_at = clock_timestamp(), before = $3 where environment = $1 and key = $2', [
-    environment,
-    key,
-    before,
-  ])
+const IS_CLAIMED = 'environment = $1 and key = $2 and claimed_until = $3::timestamptz'
 
-/** The outcome is known: the answer of every repetition. */
-export const settleUpdate = (tx: Tx, { environment, key }: UpdateKey, answer: object): Promise<unknown> =>
-  tx.query(
-    `update apple_ads_updates set settled_at = clock_timestamp(), claimed_until = null, answer = $3 where environment = $1 and key = $2`,
+/** From here on Apple may have made the change. False, with nothing written, where the claim is over. */
+export async function recordSending(tx: Tx, { environment, key, claim }: Claimed, before: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update apple_ads_updates set sent_at = clock_timestamp(), before = $4 where ${IS_CLAIMED} and claimed_until > clock_timestamp()`,
+    [environment, key, claim, before],
+  )
+  return rowCount === 1
+}
+
+/** The outcome is known: the answer of every repetition. False where a repetition has found it out before, when the claim was over. */
+export async function settleUpdate(tx: Tx, { environment, key }: UpdateKey, answer: object): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update apple_ads_updates set settled_at = clock_timestamp(), claimed_until = null, answer = $3
+     where environment = $1 and key = $2 and answer is null`,
     [environment, key, JSON.stringify(answer)],
   )
+  return rowCount === 1
+}
 
 /** Nobody is at work on it any more. `isUnchanged`: Apple has certainly not made the change, so the key is free again. */
-export const releaseUpdate = (db: Db, { environment, key }: UpdateKey, isUnchanged: boolean): Promise<unknown> =>
-  isUnchanged
-    ? db.query('delete from apple_ads_updates where environment = $1 and key = $2 and answer is null', [environment, key])
-    : db.query('update apple_ads_updates set claimed_until = null where environment = $1 and key = $2', [environment, key])
+export const releaseUpdate = (db: Db, { environment, key, claim }: Claimed, isUnchanged: boolean): Promise<unknown> =>
+  db.query(
+    isUnchanged
+      ? `delete from apple_ads_updates where ${IS_CLAIMED} and answer is null`
+      : `update apple_ads_updates set claimed_until = null where ${IS_CLAIMED}`,
+    [environment, key, claim],
+  )
 
 const LEVEL_OF: Record<EntityType, number> = { campaign: LEVELS.campaigns, ad_group: LEVELS.groups, keyword: LEVELS.keywords }
 

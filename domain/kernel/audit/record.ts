@@ -2,7 +2,7 @@ import type { Tx } from '../../../store/connect.ts'
 import { orderedId } from '../../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 
-export type ActorKind = 'secret_key' | 'api_key' | 'project_key' | 'grant' | 'cli' | 'system'
+export type ActorKind = 'secret_key' | 'api_key' | 'project_key' | 'grant' | 'operator' | 'cli' | 'system'
 
 /**
  * The actor of a mutation, its project and environment, and its request. `environment` is null for what belongs to the project as a whole.

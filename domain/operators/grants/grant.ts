@@ -141,11 +141,12 @@ export async function endGrants(db: Db, of: 'id' | 'client_id' | 'operator', val
 /** The same for one grant; null when it has ended before, or never was. */
 export const endGrant = async (db: Db, id: string): Promise<ListedGrant | null> => (await endGrants(db, 'id', id))[0] ?? null
 
-/** The grants in force, oldest first. */
-export async function listGrants(db: Db): Promise<ListedGrant[]> {
+/** The grants in force, of one operator or of all, oldest first. */
+export async function listGrants(db: Db, operator: string | null = null): Promise<ListedGrant[]> {
   const { rows } = await db.query<ListedGrant>(
     `select ${LISTED} from mcp_grants g join operators o on o.id = g.operator join environments e on e.id = g.environment
-     where g.ended_at is null order by g.created_at, g.id`,
+     where g.ended_at is null and ($1::text is null or g.operator = $1) order by g.created_at, g.id`,
+    [operator],
   )
   return rows
 }

@@ -23,6 +23,7 @@ beforeEach(async () => {
   project = await api.newProject()
   apple.state.entities = entities()
   apple.state.changes.length = 0
+  apple.state.instead = () => undefined
   await connect(api, project, apple.settings)
   await connected(api, project.secret)
 })
@@ -53,6 +54,129 @@ test('nothing is sent before the operator has confirmed it', async () => {
     project.id,
   ])
   expect(rows).toEqual([{ resource: 'apple_ads_campaign' }])
+  await client.close()
+})
+
+type Client = Awaited<ReturnType<typeof connectedTo>>
+async function confirmed(client: Client, request: object) {
+  const { content } = await call(client, 'update_apple_ads_entity', { ...request })
+  const { token, confirm_id } = content.confirmation
+  return { ...request, confirmation_token: token, confirm_id, reason: 'a test of it' }
+}
+
+const audited = async () =>
+  (await api.pool.query(`select resource, after from audit_log where project = $1 and operation = 'v4UpdateAppleAdsEntity'`, [project.id]))
+    .rows
+const record = async () => (await api.pool.query('select * from apple_ads_updates where environment = $1', [project.production])).rows[0]
+
+/** Apple's answer to the next change waits until it is let go. */
+function heldChange() {
+  let reach = () => {}
+  let letGo = () => {}
+  const reached = new Promise<void>(resolve => (reach = resolve))
+  const free = new Promise<void>(resolve => (letGo = resolve))
+  apple.state.instead = async ({ method }) => {
+    if (method !== 'PUT') return undefined
+    reach()
+    await free
+    return undefined
+  }
+  return { reached, letGo: () => letGo() }
+}
+
+test('of two confirmed calls with one key at the same time, the other is told to wait, and the change is settled and audited', async () => {
+  const client = await connectedTo(api.url, (await newGrant(api, project)).token)
+  const [one, other, late] = [await confirmed(client, raised), await confirmed(client, raised), await confirmed(client, raised)]
+  const busy = await confirmed(client, { ...raised, idempotency_key: 'raise-2' })
+  const { reached, letGo } = heldChange()
+  const first = call(client, 'update_apple_ads_entity', one)
+  await reached
+  const { claimed_until, created_at } = await record()
+  expect(Date.parse(claimed_until) - Date.parse(created_at)).toBeLessThanOrEqual(60_001)
+  const waiting = await call(client, 'update_apple_ads_entity', other)
+  expect(waiting.error).toMatchObject({ status: 409, retry_after: 1, error: { code: 'idempotency_in_progress' } })
+  expect((await call(client, 'update_apple_ads_entity', busy)).error).toMatchObject({
+    status: 409,
+    retry_after: 1,
+    error: { code: 'conflict' },
+  })
+  letGo()
+  const { content } = await first
+  expect(content).toMatchObject({ status: 200, result: { applied: true, before: '20', after: '30' } })
+  expect(await audited()).toEqual([{ resource: 'apple_ads_campaign', after: { daily_budget: '30' } }])
+  expect(await record()).toMatchObject({ settled_at: expect.any(String), claimed_until: null, answer: { applied: true } })
+  expect((await call(client, 'update_apple_ads_entity', late)).content.result).toEqual(content.result)
+  // The other key is free: what it asks for is looked at anew.
+  const again = await call(client, 'update_apple_ads_entity', { ...raised, idempotency_key: 'raise-2' })
+  expect(again.error).toMatchObject({ status: 409, error: { message: 'daily_budget is 30 and not 20: read it again' } })
+  expect(apple.state.changes).toHaveLength(1)
+  await client.close()
+})
+
+test('a call whose process died after the change is settled and audited by a repetition, when its claim is over', async () => {
+  const client = await connectedTo(api.url, (await newGrant(api, project)).token)
+  const [died, waits] = [await confirmed(client, raised), await confirmed(client, raised)]
+  apple.state.instead = ({ method }) => {
+    if (method !== 'PUT') return undefined
+    apple.state.entities[0]!.budget = '30'
+    return 'cut'
+  }
+  expect((await call(client, 'update_apple_ads_entity', died)).error.status).toBe(502)
+  apple.state.instead = () => undefined
+  const claim = (until: string) => api.pool.query(`update apple_ads_updates set claimed_until = clock_timestamp() + $1::interval`, [until])
+  await claim('30 seconds')
+  for (const one of [waits, raised])
+    expect((await call(client, 'update_apple_ads_entity', one)).error.error.code).toBe('idempotency_in_progress')
+  await claim('0 seconds')
+  const repeats = await confirmed(client, raised)
+  expect((await call(client, 'update_apple_ads_entity', repeats)).content).toMatchObject({
+    status: 200,
+    result: { applied: true, before: '20' },
+  })
+  expect(await audited()).toHaveLength(1)
+  expect(await record()).toMatchObject({ answer: { applied: true } })
+  await client.close()
+})
+
+const uses = async () => {
+  const { rows } = await api.pool.query('select kind, cardinality(times) as used from apple_ads_uses where project = $1', [project.id])
+  return Object.fromEntries(rows.map(({ kind, used }) => [kind, used]))
+}
+
+test('a dry run leaves its key free, also for a call that asks for something else', async () => {
+  const client = await connectedTo(api.url, (await newGrant(api, project)).token)
+  const dry = await call(client, 'update_apple_ads_entity', { ...raised, dry_run: true })
+  expect(dry.content).toMatchObject({ status: 200, result: { dry_run: true, applied: false, would_send: { method: 'PUT' } } })
+  expect([await record(), await uses()]).toEqual([undefined, { update: 1 }])
+  const { rows } = await api.pool.query('select 1 from idempotent_answers where environment = $1', [project.production])
+  expect(rows).toEqual([])
+  const same = await call(client, 'update_apple_ads_entity', { ...raised, daily_budget: '20', dry_run: true })
+  expect(same.content).toMatchObject({ result: { applied: false, would_send: null } })
+  const { content } = await call(client, 'update_apple_ads_entity', await confirmed(client, { ...raised, daily_budget: '31' }))
+  expect(content).toMatchObject({ status: 200, result: { applied: true, after: '31' } })
+  await client.close()
+})
+
+test('a confirmed change counts once, and its first step foresees the limits', async () => {
+  const client = await connectedTo(api.url, (await newGrant(api, project)).token)
+  const one = await confirmed(client, raised)
+  expect(await uses()).toEqual({})
+  expect((await call(client, 'update_apple_ads_entity', one)).content).toMatchObject({ status: 200 })
+  expect(await uses()).toEqual({ update: 1, raise_budget: 1 })
+  const next = { ...raised, daily_budget: '40', before_daily_budget: '30', idempotency_key: 'raise-2' }
+  const fill = (kind: string, most: number) =>
+    api.pool.query(
+      `insert into apple_ads_uses (project, kind, times) select $1, $2, array(select clock_timestamp() from generate_series(1, $3))
+       on conflict (project, kind) do update set times = excluded.times`,
+      [project.id, kind, most],
+    )
+  await fill('raise_budget', 10)
+  for (const more of [{}, { dry_run: true }])
+    expect((await call(client, 'update_apple_ads_entity', { ...next, ...more })).error).toMatchObject({ status: 429, retry_after: 86_400 })
+  await fill('raise_budget', 9)
+  await fill('update', 10)
+  expect((await call(client, 'update_apple_ads_entity', next)).error).toMatchObject({ status: 429, error: { code: 'rate_limit_exceeded' } })
+  expect(await uses()).toEqual({ update: 10, raise_budget: 9 })
   await client.close()
 })
 

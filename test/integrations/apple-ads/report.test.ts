@@ -37,6 +37,7 @@ beforeEach(async () => {
   key = project.secret
   await product(api, { id: 'coins', type: 'consumable', duration: undefined, apple_product_id: 'com.example.coins' }, key)
   apple.state.entities = entities()
+  apple.state.orgs = [Number(apple.org)]
   apple.state.currency = 'USD'
   apple.state.roles = ['API Campaign Manager']
   apple.state.pageSize = 1000
@@ -167,6 +168,20 @@ test('days that were not read are unknown, read days without spend are 0', async
   expect(series.coverage).toEqual({ from: ago(21), through: ago(21), days_known: 1, days_total: 3 })
   const old = await report('', 'from=0&to=86400')
   expect(old.total).toMatchObject({ apple: null, roas: null, tracked: { users: 0, arpu: null } })
+})
+
+test('the spend of a closed part of which no day was read is unknown, and so is what follows from it', async () => {
+  await addUser(api, key, { attribution: BY_ID, created: second(ago(40)) + 60, paid: [[0, '3']] })
+  await connect(api, project, apple.settings)
+  await connected(api, key)
+  const windowsOf = async () => (await report('&windows=d30,lifetime')).rows.map((row: { windows: object }) => row.windows)
+  await api.pool.query(`delete from apple_ads_days where date <= $1`, [ago(31)])
+  for (const { d30, lifetime } of await windowsOf()) {
+    expect(d30).toMatchObject({ closed_through: ago(32), spend_closed: null, roas: null, cac: null })
+    expect(lifetime.spend_closed).toBeGreaterThan(0)
+  }
+  await api.pool.query(`insert into apple_ads_days select integration, $1, read_at from apple_ads_days where date = $2`, [ago(32), ago(10)])
+  expect((await windowsOf()).map(({ d30 }: { d30: { spend_closed: number } }) => d30.spend_closed)).toEqual([0, 30])
 })
 
 test('the series has each day alone, at most 366 of them', async () => {

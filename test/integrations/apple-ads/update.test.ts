@@ -214,6 +214,27 @@ test('without an answer the outcome is unknown: the same key reads the present v
   expect(apple.state.changes).toHaveLength(1)
 })
 
+test.each<[string, unknown]>([
+  ['an error', { data: null, error: { errors: [{ message: 'not now' }] } }],
+  ['an error without a list', { data: null, error: { errors: {} } }],
+  ['no entity', { data: null, error: null }],
+  ['another entity', { data: { id: 1 }, error: null }],
+  ['the former value', { data: { id: CAMPAIGN, dailyBudgetAmount: { amount: '20', currency: 'USD' } }, error: null }],
+])('a success of Apple with %s leaves the outcome unknown', async (_, body) => {
+  const raised = budget('30')
+  apple.state.instead = ({ method }) => (method === 'PUT' ? { status: 200, body } : undefined)
+  expect(await update(raised)).toMatchObject({ status: 502, body: { error: { code: 'network_error' } } })
+  apple.state.instead = () => undefined
+  expect((await update(raised)).body).toMatchObject({ applied: true, before: '20', after: '30' })
+  expect(apple.state.changes).toHaveLength(1)
+})
+
+test.each([200, 400, 500])('a failure of another form with status %i is no failure of ours', async status => {
+  apple.state.instead = () => ({ status, body: { error: { errors: {} } } })
+  const answer = await update(budget('30'))
+  expect([answer.status, codeOf(answer)]).toEqual(status === 400 ? [409, 'conflict'] : [502, 'network_error'])
+})
+
 test('a process that died after the change was sent left a record by which the repetition knows', async () => {
   const raised = budget('30')
   await update(raised)
@@ -290,8 +311,9 @@ test.each([
   }
   await fill(most)
   expect((await update(request())).status).toBe(429)
-  expect((await update({ ...request(), dry_run: true })).status).toBe(200)
+  expect((await update({ ...request(), dry_run: true })).status).toBe(429)
   expect(apple.state.changes).toEqual([])
   await fill(most - 1)
+  expect((await update({ ...request(), dry_run: true })).status).toBe(200)
   expect((await update(request())).status).toBe(200)
 })

@@ -1291,7 +1291,7 @@ export type AppleAdsSentAmount = {
 /**
  * By what the actor came in.
  */
-export type ActorKind = 'secret_key' | 'api_key' | 'project_key' | 'grant' | 'cli' | 'system';
+export type ActorKind = 'secret_key' | 'api_key' | 'project_key' | 'grant' | 'operator' | 'cli' | 'system';
 
 export type AuditEntry = {
     object: 'audit_entry';
@@ -1336,7 +1336,7 @@ export type AuditEntry = {
 export type Actor = {
     kind: ActorKind;
     /**
-     * Last four characters of the Secret Key or Project Key, id of the named key or of the grant of an assistant, or name of the operator.
+     * Last four characters of the Secret Key or Project Key, id of the named key or of the grant of an assistant, e-mail address of the operator, or name of the user of the command line.
      */
     id: string | null;
 };

@@ -1,0 +1,301 @@
+// Single sign-on of somebody who is signed in, without its provider, and as the only way in.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { demandSecondFactor, resetOperator } from '../../domain/operators/accounts.ts'
+import { makeLink } from '../../domain/operators/links.ts'
+import { readSession } from '../../domain/operators/session.ts'
+import { transaction } from '../../store/transaction.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { type AtProvider, comingBack, signInAt, startOpenId, type TestTrip } from '../harness/open-id.ts'
+import { newOperator, PASSWORD, type Visitor, visitor } from '../harness/operators.ts'
+
+/** Each service has a provider of its own, which knows its address. */
+async function service(isRequired: boolean) {
+  const provider = await startOpenId()
+  const api = await startApi({ openId: { ...provider.options, isRequired } })
+  provider.serve(api.url)
+  const stop = async () => {
+    await api.stop()
+    await provider.stop()
+  }
+  return { provider, api, stop }
+}
+type Service = Awaited<ReturnType<typeof service>>
+
+let open: Service
+let required: Service
+beforeAll(async () => {
+  open = await service(false)
+  required = await service(true)
+})
+afterAll(async () => {
+  await open?.stop()
+  await required?.stop()
+})
+beforeEach(async () => {
+  for (const { api } of [open, required]) await api.pool.query('delete from operator_guesses')
+})
+
+let people = 0
+async function person({ api, provider }: Service, claims: { email?: string; email_verified?: boolean } = {}) {
+  const operator = await newOperator(api)
+  const subject = `subject-${++people}`
+  provider.people.set(subject, { email: operator.email, email_verified: true, ...claims })
+  return { ...operator, person: subject, cookies: new Map<string, string>() }
+}
+type Person = Awaited<ReturnType<typeof person>>
+
+const inSession = (api: TestApi, browser: Visitor) => readSession(api.pool, browser.cookies.get('perennial') ?? '')
+const isRecent = async (api: TestApi, browser: Visitor) => (await inSession(api, browser))?.isRecent
+const grow = (api: TestApi, { id }: { id: string }) =>
+  api.pool.query(`update operator_sessions set authenticated_at = authenticated_at - interval '11 minutes' where operator = $1`, [id])
+
+/** A session that single sign-on has made, and whose last password or code is old. */
+async function longSignedIn(where: Service, who: Person, at: Partial<AtProvider> = {}) {
+  const browser = visitor(where.api.url)
+  await signInAt(browser, { person: who.person, cookies: who.cookies, ...at })
+  await grow(where.api, who)
+  return browser
+}
+
+describe('a session', () => {
+  test('is as recent as the sign-in at the provider', async () => {
+    const ada = await person(open)
+    const browser = visitor(open.api.url)
+    await signInAt(browser, { person: ada.person, ago: 3_600 })
+    const session = await inSession(open.api, browser)
+    expect(session?.isRecent).toBe(false)
+    expect(Date.now() - Date.parse(session!.authenticatedAt)).toBeGreaterThan(3_590_000)
+  })
+
+  test('is still one of single sign-on after another password was chosen', async () => {
+    const ada = await person(open)
+    const browser = visitor(open.api.url)
+    await signInAt(browser, { person: ada.person })
+    await transaction(open.api.pool, tx => demandSecondFactor(tx, ada.id, true))
+    const password = 'over the hills at noon'
+    await browser.open('/console/account')
+    const sent = { current: PASSWORD, password, repeated: password }
+    expect((await browser.send('/console/account/password', sent)).location).toBe('/console/account?done=password')
+    expect(await inSession(open.api, browser)).toMatchObject({ operator: { id: ada.id }, isByProvider: true })
+  })
+
+  test('of somebody without a password goes on without one', async () => {
+    const ada = await person(open)
+    await open.api.pool.query('update operators set password_hash = null where id = $1', [ada.id])
+    const browser = await longSignedIn(open, ada)
+    const account = await browser.open('/console/account')
+    expect(account.text).toContain('You sign in with Example ID as')
+    expect(account.text).not.toContain('name="current"')
+    const again = await browser.open('/sign-in/again')
+    expect(again.text).toContain('Continue with Example ID')
+    expect(again.text).not.toContain('name="password"')
+  })
+})
+
+describe('somebody who is asked again', () => {
+  const AGAIN = { start: '?for=again&next=%2Fdocs' }
+
+  test('proves it at the provider, which asks anew', async () => {
+    const ada = await person(open)
+    const browser = await longSignedIn(open, ada, { ago: 3_600 })
+    expect((await browser.open('/sign-in/again?next=/docs')).text).toContain('href="/sign-in/oidc?for=again&amp;next=%2Fdocs"')
+    const session = (await inSession(open.api, browser))!.session
+    const answer = await signInAt(browser, { ...AGAIN, person: ada.person, cookies: ada.cookies })
+    expect([answer.status, answer.location]).toEqual([303, '/docs'])
+    expect(await inSession(open.api, browser)).toMatchObject({ session, isRecent: true })
+  })
+
+  test.each<[string, (url: URL) => void]>([
+    ['has asked nobody', url => url.searchParams.set('max_age', '604800')],
+    ['does not say when', url => url.searchParams.delete('max_age')],
+  ])('is not believed where the provider %s', async (_what, change) => {
+    const ada = await person(open)
+    const browser = await longSignedIn(open, ada, { ago: 3_600 })
+    const tamper = (url: URL) => {
+      url.searchParams.delete('prompt')
+      change(url)
+    }
+    const answer = await signInAt(browser, { ...AGAIN, person: ada.person, cookies: ada.cookies, tamper })
+    expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('has not confirmed who you are')])
+    expect(answer.text).toContain('Is it still you?')
+    expect(await isRecent(open.api, browser)).toBe(false)
+  })
+
+  test('is not believed as somebody else', async () => {
+    const [ada, ben] = [await person(open), await person(open)]
+    await signInAt(visitor(open.api.url), { person: ben.person })
+    const browser = await longSignedIn(open, ada)
+    for (const other of [ben.person, 'nobody']) {
+      const answer = await signInAt(browser, { ...AGAIN, person: other })
+      expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('You are somebody else at Example ID.')])
+    }
+    expect(await isRecent(open.api, browser)).toBe(false)
+  })
+
+  test('does so for the session with which the trip began', async () => {
+    const ada = await person(open)
+    const browser = await longSignedIn(open, ada)
+    const back = await comingBack(browser, { ...AGAIN, person: ada.person })
+    browser.cookies.delete('perennial')
+    await browser.signIn(ada.email)
+    await grow(open.api, ada)
+    expect((await browser.open(back)).location).toBe('/sign-in?next=%2Fdocs')
+    expect(await isRecent(open.api, browser)).toBe(false)
+  })
+})
+
+describe('an account', () => {
+  const LINK: Partial<TestTrip> = { start: '?for=link&next=%2Fconsole%2Faccount' }
+
+  test('is connected by its owner, whatever the address there', async () => {
+    const ada = await person(open, { email: 'ada@elsewhere.example', email_verified: false })
+    const browser = visitor(open.api.url)
+    await browser.signIn(ada.email)
+    expect((await browser.open('/console/account')).text).toContain('Connect with Example ID')
+    const answer = await signInAt(browser, { ...LINK, person: ada.person })
+    expect([answer.status, answer.location]).toEqual([303, '/console/account?done=linked'])
+    expect((await browser.open('/console/account?done=linked')).text).toContain('as ada@elsewhere.example')
+    const other = visitor(open.api.url)
+    await signInAt(other, { person: ada.person })
+    expect((await inSession(open.api, other))?.operator.id).toBe(ada.id)
+  })
+
+  test('is connected with nobody who belongs to another account', async () => {
+    const [ada, ben] = [await person(open), await person(open)]
+    await signInAt(visitor(open.api.url), { person: ben.person })
+    const browser = visitor(open.api.url)
+    await browser.signIn(ada.email)
+    const answer = await signInAt(browser, { ...LINK, person: ben.person })
+    expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('belongs to somebody else at Example ID')])
+    const { rows } = await open.api.pool.query('select operator from operator_identities where subject = $1', [ben.person])
+    expect(rows).toEqual([{ operator: ben.id }])
+  })
+
+  test('is connected by somebody who has just given the password', async () => {
+    const ada = await person(open)
+    const browser = visitor(open.api.url)
+    await browser.signIn(ada.email)
+    await grow(open.api, ada)
+    expect((await browser.open('/sign-in/oidc?for=link')).location).toBe('/sign-in/again?next=%2Fconsole%2Faccount')
+    expect((await visitor(open.api.url).open('/sign-in/oidc?for=link&next=/docs')).location).toBe('/sign-in?next=%2Fdocs')
+  })
+})
+
+describe('a provider that is away', () => {
+  test('is told at once, and the password opens; it is found again as soon as it is there', async () => {
+    const away = await service(false)
+    const { api, provider } = away
+    const ada = await person(away)
+    provider.isDown = true
+    const browser = visitor(api.url)
+    const page = await browser.open('/sign-in/oidc?next=/docs')
+    expect([page.status, page.headers.get('retry-after')]).toEqual([503, '10'])
+    expect(page.text).toContain('Example ID does not answer as it should.')
+    expect(page.text).toContain('href="/sign-in/oidc?next=%2Fdocs"')
+    expect((await browser.send('/sign-in', { email: ada.email, password: PASSWORD, next: '/docs' })).location).toBe('/docs')
+    // Many who come at once are one request.
+    const before = provider.asked.length
+    await Promise.all(Array.from({ length: 5 }, () => visitor(api.url).open('/sign-in/oidc')))
+    expect(provider.asked.length - before).toBeLessThanOrEqual(2)
+    provider.isDown = false
+    expect((await signInAt(visitor(api.url), { person: ada.person })).status).toBe(303)
+    // And away once more, while somebody is there.
+    const other = visitor(api.url)
+    const back = await comingBack(other, { person: ada.person })
+    provider.isDown = true
+    expect((await other.open(back)).status).toBe(503)
+    provider.isDown = false
+    expect((await signInAt(other, { person: ada.person })).status).toBe(303)
+    expect((await api.pool.query('select 1 from operator_guesses')).rowCount).toBe(0)
+    await away.stop()
+  })
+
+  test('or that refuses the service is no fault of the person', async () => {
+    const provider = await startOpenId()
+    const api = await startApi({ openId: { ...provider.options, clientSecret: 'another one' } })
+    provider.serve(api.url)
+    const answer = await signInAt(visitor(api.url), { person: 'somebody' })
+    expect([answer.status, (await api.pool.query('select 1 from operator_guesses')).rowCount]).toEqual([503, 0])
+    await api.stop()
+    await provider.stop()
+  })
+
+  test('or that calls itself something else is not used', async () => {
+    const provider = await startOpenId()
+    const api = await startApi({ openId: { ...provider.options, issuer: provider.issuer.replace('127.0.0.1', 'localhost') } })
+    provider.serve(api.url)
+    expect((await visitor(api.url).open('/sign-in/oidc')).status).toBe(503)
+    await api.stop()
+    await provider.stop()
+  })
+
+  test('or that nobody has configured is no page', async () => {
+    const api = await startApi()
+    const browser = visitor(api.url)
+    expect([(await browser.open('/sign-in/oidc')).status, (await browser.open('/sign-in/oidc/callback?code=a&state=b')).status]).toEqual([
+      404, 404,
+    ])
+    expect((await browser.open('/sign-in')).text).not.toContain('oidc')
+    await api.stop()
+  })
+})
+
+describe('where people sign in at the provider alone', () => {
+  /** As the command line makes a link. */
+  const linkFor = (id: string) =>
+    transaction(required.api.pool, async tx => {
+      await resetOperator(tx, id)
+      return makeLink(tx, id)
+    })
+  const join = async (browser: Visitor, code: string) => {
+    await browser.open('/console/join')
+    return browser.send('/console/join', { code, password: PASSWORD, repeated: PASSWORD })
+  }
+
+  test('the page has no password, and the right one opens nothing', async () => {
+    const { api } = required
+    const ada = await person(required)
+    const browser = visitor(api.url)
+    const page = await browser.open('/sign-in?next=/docs')
+    expect([page.text.includes('Sign in with Example ID'), page.text.includes('password')]).toEqual([true, false])
+    // The token of another form of this browser.
+    await browser.open('/console/join')
+    const answer = await browser.send('/sign-in', { email: ada.email, password: PASSWORD })
+    expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Passwords do not sign in here any more.')])
+    expect((await api.pool.query('select 1 from operator_sessions where operator = $1', [ada.id])).rowCount).toBe(0)
+    expect((await signInAt(browser, { person: ada.person })).status).toBe(303)
+  })
+
+  test('a password does not count when somebody is asked again', async () => {
+    const ada = await person(required)
+    const browser = await longSignedIn(required, ada)
+    const page = await browser.open('/sign-in/again')
+    expect(page.text).not.toContain('type="password"')
+    await browser.open('/console/account')
+    expect((await browser.send('/sign-in/again', { password: PASSWORD })).status).toBe(403)
+    expect(await isRecent(required.api, browser)).toBe(false)
+    expect((await signInAt(browser, { person: ada.person, start: '?for=again' })).status).toBe(303)
+    expect(await isRecent(required.api, browser)).toBe(true)
+  })
+
+  test('a link of the command line opens a session, in which the password counts', async () => {
+    const ada = await person(required)
+    const browser = visitor(required.api.url)
+    expect((await join(browser, await linkFor(ada.id))).location).toBe('/console/account')
+    expect(await inSession(required.api, browser)).toMatchObject({ operator: { id: ada.id }, isByProvider: false })
+    await grow(required.api, ada)
+    await browser.open('/sign-in/again')
+    expect((await browser.send('/sign-in/again', { password: PASSWORD, next: '/docs' })).location).toBe('/docs')
+    expect((await browser.open('/console/account')).text).toContain('Connect with Example ID')
+  })
+
+  test('such a link sets up a second factor where one is demanded', async () => {
+    const ada = await person(required)
+    await transaction(required.api.pool, tx => demandSecondFactor(tx, ada.id, true))
+    const browser = visitor(required.api.url)
+    const answer = await join(browser, await linkFor(ada.id))
+    expect(answer.location).toBe('/sign-in/second-factor')
+    expect(await inSession(required.api, browser)).toBeNull()
+    expect((await browser.open('/sign-in/second-factor')).text).toContain('<svg')
+  })
+})
