@@ -1,12 +1,11 @@
 // The pages of signing in, in a browser: in both themes, on a wide and on a narrow screen, with and without script.
-import { execFileSync } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { TOTP } from 'otpauth'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { firstOperatorCode } from '../../domain/operators/links.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { requireCommand } from '../harness/debian-package.ts'
+import { startBrowser } from '../harness/browser.ts'
 import { startOpenId } from '../harness/open-id.ts'
 import { newOperator, PASSWORD } from '../harness/operators.ts'
 
@@ -19,10 +18,8 @@ const PICTURES = process.env.TEST_PICTURES
 let api: TestApi
 let browser: Browser
 beforeAll(async () => {
-  await requireCommand('chromium')
-  const executablePath = execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim()
   api = await startApi()
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
+  browser = await startBrowser()
 }, INSTALL_MS)
 afterAll(async () => {
   await browser?.close()
