@@ -88,9 +88,7 @@ export function serveMcp(call: CallDeps): Layer {
     const handle = (await handlers())[kind]
     // The transports want both types, and what a client accepts is decided above.
     request.headers.accept = 'application/json, text/event-stream'
-    ctx.respond = false
-    ctx.res.statusCode = 200
-    await handle(request, ctx.res, body, { owner, requestId: state.requestId, selection })
+    await handle(ctx, body, { owner, requestId: state.requestId, selection })
   }
 
   return async (ctx, next) => (ctx.path === '/mcp' ? answer(ctx) : next())
