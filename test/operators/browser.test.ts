@@ -1,59 +1,29 @@
 // The pages of signing in, in a browser: in both themes, on a wide and on a narrow screen, with and without script.
-import { execFileSync } from 'node:child_process'
-import { createRequire } from 'node:module'
 import { TOTP } from 'otpauth'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { firstOperatorCode } from '../../domain/operators/links.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { requireCommand } from '../harness/debian-package.ts'
+import { startBrowser } from '../harness/browser.ts'
 import { startOpenId } from '../harness/open-id.ts'
 import { newOperator, PASSWORD } from '../harness/operators.ts'
-
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
-/** On a new machine the browser is installed first. */
-const INSTALL_MS = 300_000
-/** A folder for pictures of the pages, for somebody who looks at them. */
-const PICTURES = process.env.TEST_PICTURES
+import { expectSound, INSTALL_MS, type Look, openedPage } from '../harness/sound-pages.ts'
 
 let api: TestApi
 /** Browsers have no passkeys for a bare network address. */
 let site: string
 let browser: Browser
 beforeAll(async () => {
-  await requireCommand('chromium')
-  const executablePath = execFileSync('which', ['chromium'], { encoding: 'utf8' }).trim()
   api = await startApi({ publicUrl: 'localhost' })
   site = api.url.replace('127.0.0.1', 'localhost')
-  browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'] })
+  browser = await startBrowser()
 }, INSTALL_MS)
 afterAll(async () => {
   await browser?.close()
   await api?.stop()
 })
 
-type Look = { theme?: 'light' | 'dark'; width?: number; script?: boolean }
-
-async function opened({ theme = 'light', width = 1440, script = true }: Look = {}) {
-  const context = await browser.newContext({ colorScheme: theme, viewport: { width, height: 900 }, javaScriptEnabled: script })
-  const page = await context.newPage()
-  if (script) await page.addInitScript({ path: AXE })
-  const faults: string[] = []
-  page.on('pageerror', error => faults.push(String(error)))
-  page.on('console', message => message.type() === 'error' && !/status of 4\d\d/.test(message.text()) && faults.push(message.text()))
-  return { page, faults }
-}
-
-/** The page has no fault of access, and nothing is wider than the screen. After a click the caller waits for something of the new page. */
-async function expectSound(page: Page, name: string): Promise<void> {
-  await page.waitForLoadState()
-  if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}.png`, fullPage: true })
-  const violations = await page.evaluate<string[]>(`axe
-    .run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
-    .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`)
-  expect([name, violations]).toEqual([name, []])
-  expect([name, await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')]).toEqual([name, 0])
-}
+const opened = (look: Look = {}) => openedPage(browser, look)
 
 /** A device with a screen lock, whose owner is always recognised. */
 async function withDevice(page: Page) {
@@ -187,7 +157,6 @@ test('without script a person signs in, changes the password and signs out, by t
   await page.waitForURL(/account$/)
   await page.getByRole('link', { name: 'Add a passkey' }).click()
   await page.getByText('This browser makes no passkeys here').waitFor()
-  if (PICTURES) await page.screenshot({ path: `${PICTURES}/passkey-without-script.png` })
   expect(await page.getByRole('button').count()).toBe(0)
   await page.getByRole('link', { name: 'Not now' }).click()
   await page.getByLabel('Your password now').fill(PASSWORD)
