@@ -27,6 +27,8 @@ export type Wrongs = {
   tamper?: boolean
   /** The statement about the maker of the device. */
   attestation?: { fmt: string; attStmt: Map<string, unknown> }
+  /** The point of the public key. */
+  point?: { x: Buffer; y: Buffer }
 }
 
 const PRESENT = 0x01
@@ -74,7 +76,7 @@ export function authenticator(origin: string) {
       const given = wrongs.id ?? id
       const length = Buffer.alloc(2)
       length.writeUInt16BE(Buffer.from(given, 'base64url').length)
-      const key = Buffer.concat([Buffer.alloc(16), length, Buffer.from(given, 'base64url'), coseOf(publicKey)])
+      const key = Buffer.concat([Buffer.alloc(16), length, Buffer.from(given, 'base64url'), coseOf(wrongs.point ?? pointOf(publicKey))])
       const { fmt, attStmt } = wrongs.attestation ?? { fmt: 'none', attStmt: new Map() }
       const object = new Map<string, unknown>([
         ['fmt', fmt],
@@ -106,17 +108,20 @@ export function authenticator(origin: string) {
 
 export type Authenticator = ReturnType<typeof authenticator>
 
-function coseOf(key: KeyObject): Buffer {
+function pointOf(key: KeyObject) {
   const { x, y } = key.export({ format: 'jwk' })
-  const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'))
+  return { x: Buffer.from(x!, 'base64url'), y: Buffer.from(y!, 'base64url') }
+}
+
+function coseOf({ x, y }: { x: Buffer; y: Buffer }): Buffer {
   const map = new Map<number, number | Uint8Array>([
     ...([
       [1, 2],
       [3, -7],
       [-1, 1],
     ] as const),
-    [-2, bytes(x!)],
-    [-3, bytes(y!)],
+    [-2, new Uint8Array(x)],
+    [-3, new Uint8Array(y)],
   ])
   return Buffer.from(isoCBOR.encode(map as never))
 }

@@ -33,6 +33,8 @@ describe('a new passkey', () => {
     ['a person who was not verified', { flags: PRESENT_ONLY }],
     ['a challenge of nobody', { challenge: Buffer.alloc(62).toString('base64url') }],
     ['a signature in its place', { type: 'webauthn.get' }],
+    ['an id that is too long', { id: Buffer.alloc(1024, 7).toString('base64url') }],
+    ['a key that verifies nothing', { point: { x: Buffer.alloc(32, 1), y: Buffer.alloc(32, 1) } }],
   ])('of %s is refused', async (_what, wrongs) => {
     const { id, seen } = await add(wrongs)
     expect([seen.status, seen.text, await passkeysOf(id)]).toEqual([422, expect.stringContaining('was not taken'), []])

@@ -45,9 +45,15 @@ export async function verifySignature(
 
 export type NewKey = { credentialId: Buffer; publicKey: Buffer; counter: number }
 
+/** Bytes, of the specification. */
+const MOST_OF_CREDENTIAL_ID = 1023
+/** Of nothing, in the form of ES256: what matters is that the key can be read. */
+const NO_SIGNATURE = Buffer.from('3006020101020101', 'hex')
+
 /** A new key of this site, made by somebody whom the device has recognised. Null: it is not. */
 export async function verifyKey({ id, clientData, attestation }: GivenKey, expected: Expected): Promise<NewKey | null> {
-  const [{ verifyRegistrationResponse }, { decodeAttestationObject, isoBase64URL, isoCBOR }] = await Promise.all([library(), parts()])
+  const [{ verifyRegistrationResponse }, { decodeAttestationObject, decodeCredentialPublicKey, isoBase64URL, isoCBOR, isoCrypto }] =
+    await Promise.all([library(), parts()])
   try {
     // What a device says about its maker is left out: nobody has asked, and no certificate of a stranger is read.
     const authData = decodeAttestationObject(isoBase64URL.toBuffer(attestation)).get('authData')
@@ -66,7 +72,15 @@ export async function verifyKey({ id, clientData, attestation }: GivenKey, expec
     })
     if (!verified || registrationInfo.credential.id !== id) return null
     const { publicKey, counter } = registrationInfo.credential
-    return { credentialId: Buffer.from(id, 'base64url'), publicKey: Buffer.from(publicKey), counter }
+    const credentialId = Buffer.from(id, 'base64url')
+    if (credentialId.length > MOST_OF_CREDENTIAL_ID) return null
+    // Throws for a key that would be refused at each sign-in: a point beside its curve, or an algorithm of another kind of key.
+    await isoCrypto.verify({
+      cosePublicKey: decodeCredentialPublicKey(publicKey),
+      signature: new Uint8Array(NO_SIGNATURE),
+      data: new Uint8Array(),
+    })
+    return { credentialId, publicKey: Buffer.from(publicKey), counter }
   } catch {
     return null
   }
