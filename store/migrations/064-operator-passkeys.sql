@@ -4,6 +4,10 @@ create table operator_passkeys (
   operator text collate "C" not null references operators,
   -- Chosen by the device, and the same for nobody else.
   credential_id bytea not null unique check (length(credential_id) between 1 and 1023),
+  -- The host of the public address for which it was made: it signs for no other one.
+  rp_id text not null,
+  -- Whether the device may give it to other devices of the person (backup eligible). That never changes.
+  is_synced boolean not null,
   -- In the form of COSE.
   public_key bytea not null,
   -- Of signatures, where the device counts them; 0 otherwise.

@@ -44,6 +44,9 @@ export function optionsIn({ text }: Pick<Seen, 'text'>): PageOptions {
 }
 
 export const PRESENT_ONLY = PRESENT
+export const VERIFIED_ONLY = VERIFIED
+/** Of a passkey that the device gives to other devices of the person, and has given. */
+export const SYNCED = PRESENT | VERIFIED | 0x08 | 0x10
 
 /** A device with one passkey (ES256), and the browser that it is used with. The answers are what the script of the page sends. */
 export function authenticator(origin: string) {

@@ -23,12 +23,12 @@ export function passkeyFixture(current: () => TestApi) {
     passkeysOf: async (id: string) =>
       (await current().pool.query('select * from operator_passkeys where operator = $1 order by created_at', [id])).rows,
     /** An operator with a passkey, signed in with the password. */
-    async withPasskey(name = 'My key') {
+    async withPasskey(name = 'My key', wrongs: Wrongs = {}) {
       const { id, email } = await newOperator(current())
       const browser = from()
       await browser.signIn(email)
       const device = authenticator(ORIGIN)
-      const answer = device.create(optionsIn(await browser.open(PASSKEYS)))
+      const answer = device.create(optionsIn(await browser.open(PASSKEYS)), wrongs)
       expect((await browser.send(PASSKEYS, { answer, name })).location).toBe(`${ACCOUNT}?done=passkey`)
       return { id, email, browser, device }
     },

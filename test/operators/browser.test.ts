@@ -49,8 +49,8 @@ async function addPasskeys(page: Page, email: string): Promise<void> {
   await page.getByRole('button', { name: 'Create the passkey' }).click()
   await page.getByText('The passkey is added.').waitFor()
   await api.pool.query(
-    `insert into operator_passkeys (id, operator, credential_id, public_key, counter, transports, name, last_used_at, ended_at)
-     select 'psk_' || id, id, convert_to(id, 'utf8'), '', 0, '{}', 'Key on the ring', clock_timestamp(), clock_timestamp() from operators where email = $1`,
+    `insert into operator_passkeys (id, operator, credential_id, rp_id, is_synced, public_key, counter, transports, name, last_used_at, ended_at)
+     select 'psk_' || id, id, convert_to(id, 'utf8'), 'localhost', false, '', 0, '{}', 'Key on the ring', clock_timestamp(), clock_timestamp() from operators where email = $1`,
     [email],
   )
   await page.reload()

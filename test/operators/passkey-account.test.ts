@@ -89,8 +89,8 @@ describe('a new passkey', () => {
   test('is the twentieth at most', async () => {
     const owner = await withPasskey()
     await api.pool.query(
-      `insert into operator_passkeys (id, operator, credential_id, public_key, counter, transports, name)
-       select 'psk_' || n || id, id, convert_to(n || id, 'utf8'), '', 0, '{}', 'x' from operators, generate_series(1, 19) n where id = $1`,
+      `insert into operator_passkeys (id, operator, credential_id, rp_id, is_synced, public_key, counter, transports, name)
+       select 'psk_' || n || id, id, convert_to(n || id, 'utf8'), 'perennial.example', false, '', 0, '{}', 'x' from operators, generate_series(1, 19) n where id = $1`,
       [owner.id],
     )
     const answer = authenticator(ORIGIN).create(optionsIn(await owner.browser.open(PASSKEYS)))

@@ -70,7 +70,7 @@ export async function addPasskey(
     await lockOperator(tx, who.operator.id)
     if (!(await isStillOpen(tx, who))) return 'ended'
     if (!(await spendChallenge(tx, challenge))) return 'refused'
-    return insertPasskey(tx, who.operator.id, { name, given, key })
+    return insertPasskey(tx, who.operator.id, { name, given, key, site })
   })
 }
 
@@ -80,15 +80,15 @@ async function isStillOpen(tx: Tx, { operator, session }: SignedIn): Promise<boo
   return rowCount === 1
 }
 
-type Named = { name: string; given: GivenKey; key: NewKey }
+type Named = { name: string; given: GivenKey; key: NewKey; site: Site }
 
-async function insertPasskey(tx: Tx, operator: string, { name, given, key }: Named): Promise<AddOutcome> {
+async function insertPasskey(tx: Tx, operator: string, { name, given, key, site }: Named): Promise<AddOutcome> {
   const { rows } = await tx.query<{ many: number }>('select count(*)::int as many from operator_passkeys where operator = $1', [operator])
   if (rows[0]!.many >= MOST_PASSKEYS) return 'too_many'
   const { rowCount } = await tx.query(
-    `insert into operator_passkeys (id, operator, credential_id, public_key, counter, transports, name) values ($1, $2, $3, $4, $5, $6, $7)
-     on conflict (credential_id) do nothing`,
-    [orderedId('psk'), operator, key.credentialId, key.publicKey, key.counter, given.transports, name],
+    `insert into operator_passkeys (id, operator, credential_id, rp_id, is_synced, public_key, counter, transports, name)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (credential_id) do nothing`,
+    [orderedId('psk'), operator, key.credentialId, site.id, key.isSynced, key.publicKey, key.counter, given.transports, name],
   )
   if (rowCount !== 1) return 'known'
   // From now on the password alone sets up no second factor, where one is demanded.

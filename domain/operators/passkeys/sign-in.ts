@@ -57,7 +57,7 @@ export const authenticateByPasskey = (
     return { is: 'right' }
   })
 
-type Passkey = { id: string; operator: string; public_key: Buffer }
+type Passkey = { id: string; operator: string; publicKey: Buffer; isSynced: boolean }
 type Use = PasskeyAnswer & { network: string; purpose: ChallengeScope['purpose'] }
 
 /**
@@ -79,7 +79,7 @@ async function usePasskey<T extends { is: 'signed_in' | 'right' }>(
     if (state === 'late') await forgiveGuess(pool, begun.guess)
     if (state !== 'good') return { is: state === 'late' ? 'late' : 'wrong' }
     const passkey = await findPasskey(pool, given, purpose === ASKED_TO_SIGN_IN)
-    const counter = passkey && (await verifySignature(given, passkey.public_key, { challenge, site }))
+    const counter = passkey && (await verifySignature(given, passkey, { challenge, site }))
     if (!passkey || counter === null) return { is: 'wrong' }
     return transaction(pool, async tx => {
       await lockOperator(tx, passkey.operator)
@@ -101,7 +101,7 @@ async function usePasskey<T extends { is: 'signed_in' | 'right' }>(
 async function findPasskey(db: Db, { id, userHandle }: GivenSignature, isNamed: boolean): Promise<Passkey | null> {
   const { rows } = await db.query<Passkey>({
     name: 'find-operator-passkey',
-    text: `select k.id, k.operator, k.public_key from operator_passkeys k join operators o on o.id = k.operator
+    text: `select k.id, k.operator, k.public_key as "publicKey", k.is_synced as "isSynced" from operator_passkeys k join operators o on o.id = k.operator
            where k.credential_id = $1 and k.ended_at is null and o.closed_at is null`,
     values: [Buffer.from(id, 'base64url')],
   })

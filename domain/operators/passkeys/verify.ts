@@ -17,13 +17,19 @@ const expectedOf = ({ challenge, site }: Expected) => ({
   requireUserVerification: true,
 })
 
+/** `isSynced`: what the device has said when the key was made. */
+type KnownKey = { publicKey: Buffer; isSynced: boolean }
+
+/** `multiDevice`: in the words of the library. */
+const isSyncedOf = (deviceType: string): boolean => deviceType === 'multiDevice'
+
 /**
  * The counter of a signature that is right: of this key, for this challenge and this site, by somebody whom the device has recognised. Null: it is not.
  * The counter is compared by the caller, who may believe it only now.
  */
 export async function verifySignature(
   { id, clientData, authenticatorData, signature }: GivenSignature,
-  publicKey: Buffer,
+  { publicKey, isSynced }: KnownKey,
   expected: Expected,
 ): Promise<number | null> {
   const { verifyAuthenticationResponse } = await library()
@@ -36,14 +42,15 @@ export async function verifySignature(
       credential: { id, publicKey: new Uint8Array(publicKey), counter: 0 },
       ...expectedOf(expected),
     })
-    return verified ? authenticationInfo.newCounter : null
+    const { credentialDeviceType, newCounter } = authenticationInfo
+    return verified && isSyncedOf(credentialDeviceType) === isSynced ? newCounter : null
   } catch {
     // The library throws for whatever does not match or cannot be read.
     return null
   }
 }
 
-export type NewKey = { credentialId: Buffer; publicKey: Buffer; counter: number }
+export type NewKey = KnownKey & { credentialId: Buffer; counter: number }
 
 /** Bytes, of the specification. */
 const MOST_OF_CREDENTIAL_ID = 1023
@@ -71,7 +78,8 @@ export async function verifyKey({ id, clientData, attestation }: GivenKey, expec
       ...expectedOf(expected),
     })
     if (!verified || registrationInfo.credential.id !== id) return null
-    const { publicKey, counter } = registrationInfo.credential
+    const { credential, credentialDeviceType } = registrationInfo
+    const { publicKey, counter } = credential
     const credentialId = Buffer.from(id, 'base64url')
     if (credentialId.length > MOST_OF_CREDENTIAL_ID) return null
     // Throws for a key that would be refused at each sign-in: a point beside its curve, or an algorithm of another kind of key.
@@ -80,7 +88,7 @@ export async function verifyKey({ id, clientData, attestation }: GivenKey, expec
       signature: new Uint8Array(NO_SIGNATURE),
       data: new Uint8Array(),
     })
-    return { credentialId, publicKey: Buffer.from(publicKey), counter }
+    return { credentialId, publicKey: Buffer.from(publicKey), isSynced: isSyncedOf(credentialDeviceType), counter }
   } catch {
     return null
   }
