@@ -19,6 +19,8 @@ export const withNext = (path: string, to: string) => `${path}?next=${encodeURIC
 /** The same for each reason: the page does not tell whether an account exists. */
 const WRONG = 'E-mail address or password is wrong.'
 const NEEDS_PASSKEY = 'The password alone is not enough for your account. Sign in with your passkey.'
+const NEEDS_RESET =
+  'The password alone is not enough for your account, and your passkey has ended: it may have been copied. Whoever runs this service can send you a link with which you begin anew.'
 /** A form of before. */
 const NO_PASSWORDS = { status: 403, text: 'Passwords do not sign in here any more.' }
 const NO_PASSKEYS = { status: 403, text: 'Passkeys do not sign in here any more.' }
@@ -67,7 +69,8 @@ export async function postSignIn(deps: PageDeps, ctx: Context): Promise<void> {
   if (deps.provider?.isRequired) return showSignIn(deps, ctx, to, { failed: NO_PASSWORDS })
   const email = form.get('email')
   const outcome = await signIn(deps, { email, password: form.get('password') }, callerOf(ctx))
-  if (outcome.is === 'needs_passkey') return showSignIn(deps, ctx, to, { email, failed: { status: 401, text: NEEDS_PASSKEY } })
+  if (outcome.is === 'needs_passkey')
+    return showSignIn(deps, ctx, to, { email, failed: { status: 401, text: outcome.isEnded ? NEEDS_RESET : NEEDS_PASSKEY } })
   if (outcome.is !== 'signed_in') return showSignIn(deps, ctx, to, { email, failed: failedBy(outcome, WRONG) })
   await begin(deps, ctx, outcome)
   redirectTo(ctx, outcome.awaits === null ? to : withNext(pathOfStep(outcome.awaits), to))

@@ -39,13 +39,13 @@ async function findAccount(db: Db, email: string): Promise<Account | null> {
 
 /**
  * Signs in with e-mail address and password. An account that does not exist gets the same answers, after the same work. `needs_passkey`: a second
- * factor is demanded, and the account has one that this page does not ask for.
+ * factor is demanded, and the account has one that this page does not ask for. `isEnded`: somebody may have copied it, and it signs in nowhere.
  */
 export async function signIn(
   { pool, secrets }: SignInDeps,
   { email, password }: { email: string; password: string },
   { network, device }: SignInCaller,
-): Promise<SignInOutcome | { is: 'needs_passkey' }> {
+): Promise<SignInOutcome | { is: 'needs_passkey'; isEnded: boolean }> {
   const begun = await beginGuess(pool, secrets, { email, address: network })
   if (begun.is === 'locked') return begun
   return checkGuess(pool, begun.guess, async () => {
@@ -57,9 +57,9 @@ export async function signIn(
     return transaction(pool, async tx => {
       const awaits = await awaitedOf(tx, account.id, stored, hash)
       if (awaits === undefined) return { is: 'wrong' }
-      if (awaits === 'passkey') {
+      if (awaits === 'passkey' || awaits === 'ended_passkey') {
         await forgiveGuess(tx, begun.guess)
-        return { is: 'needs_passkey' }
+        return { is: 'needs_passkey', isEnded: awaits === 'ended_passkey' }
       }
       if (awaits === 'set_up') {
         await endSetUps(tx, account.id)
@@ -73,19 +73,25 @@ export async function signIn(
 }
 
 /** Locks the account whose password is still the one that was checked; undefined: it has changed, or the account was closed. */
-async function awaitedOf(tx: Tx, id: string, stored: string, hash: string): Promise<MissingStep | 'passkey' | null | undefined> {
-  const { rows } = await tx.query<{ is_on: boolean; is_needed: boolean; has_passkey: boolean }>(
+async function awaitedOf(
+  tx: Tx,
+  id: string,
+  stored: string,
+  hash: string,
+): Promise<MissingStep | 'passkey' | 'ended_passkey' | null | undefined> {
+  const { rows } = await tx.query<{ is_on: boolean; is_needed: boolean; have_ended: boolean | null }>(
     `update operators o set password_hash = $3 from operator_policy p where o.id = $1 and o.password_hash = $2 and o.closed_at is null
      returning o.totp_secret is not null as is_on, o.needs_second_factor or p.needs_second_factor as is_needed,
-       exists (select 1 from operator_passkeys where operator = o.id and ended_at is null) as has_passkey`,
+       (select bool_and(ended_at is not null) from operator_passkeys where operator = o.id) as have_ended`,
     [id, stored, hash],
   )
   if (!rows[0]) return undefined
-  const { is_on: isOn, is_needed: isNeeded, has_passkey: hasPasskey } = rows[0]
+  const { is_on: isOn, is_needed: isNeeded, have_ended: haveEnded } = rows[0]
   if (isOn) return 'code'
-  // Whoever has guessed the password sets up no second factor beside the one that is there.
-  if (isNeeded) return hasPasskey ? 'passkey' : 'set_up'
-  return null
+  if (!isNeeded) return null
+  if (haveEnded === null) return 'set_up'
+  // Whoever has guessed the password sets up no second factor beside the one that is there, nor in the place of one that they have copied.
+  return haveEnded ? 'ended_passkey' : 'passkey'
 }
 
 /** The second step: a code of the app or a recovery code. The session gets another token. */
