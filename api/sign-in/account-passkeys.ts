@@ -9,7 +9,7 @@ import { html } from './html.ts'
 import { faultsOf } from './join.ts'
 import { alert, field, showPage } from './page.ts'
 import type { PageDeps } from './page-deps.ts'
-import { answerIn, askedFor, LATE, PASSKEY_SCRIPT, passkeyForm } from './passkey-form.ts'
+import { answerIn, askedFor, LATE, PASSKEY_SCRIPT, passkeyForm, passkeySite } from './passkey-form.ts'
 import { askAgain, askToSignIn, redirectTo } from './session.ts'
 
 const PASSKEYS = `${ACCOUNT}/passkeys`
@@ -67,6 +67,7 @@ export const postPasskeys = withForm(async (deps, ctx, who, form) => {
 
 export const postRemovePasskey = withForm(async (deps, ctx, who, form) => {
   if (!who.isRecent) return askAgain(ctx, ACCOUNT)
-  const outcome = await transaction(deps.pool, tx => removePasskey(tx, who, form.get('passkey').replaceAll('\0', '')))
+  const removal = { id: form.get('passkey').replaceAll('\0', ''), site: passkeySite(deps), hasProvider: deps.provider !== null }
+  const outcome = await transaction(deps.pool, tx => removePasskey(tx, who, removal))
   redirectTo(ctx, outcome === 'unknown' ? ACCOUNT : `${ACCOUNT}?done=passkey-${outcome}`)
 })

@@ -26,7 +26,9 @@ const DONE: Record<string, string> = {
   passkey: 'The passkey is added. You can sign in with it from now on.',
   'passkey-removed':
     'The passkey is removed, and the sessions that it has opened have ended. Your device may still offer it: delete it there, too.',
-  'passkey-needed': 'A second factor is demanded of your account: add another passkey, or set up an app, before you remove this one.',
+  'passkey-needed':
+    'A second factor is demanded of your account, and the password alone must not set one up: add another passkey, or set up an app, before you remove this one.',
+  'passkey-last': 'Nothing else signs in to your account: add another passkey before you remove this one.',
   linked: 'Your account is connected: from now on you sign in there.',
 }
 
@@ -63,7 +65,8 @@ ${
     : html`<p>Your account is not connected with ${provider.name} yet.</p>${providerLink(provider, ACCOUNT, true, 'link')}`
 }</section>`
 
-function factorSection({ isOn, isNeeded, codesLeft, passkeys }: SecondFactor, token: Html): Html {
+function factorSection({ isOn, isNeeded, codesLeft, passkeys, endedPasskeys }: SecondFactor, token: Html): Html {
+  const ofPasskeys = passkeys > 0 ? 'Off: you sign in with a passkey.' : endedPasskeys > 0 && 'Off, and your passkey has ended.'
   const left = codesLeft === 1 ? '1 recovery code is' : `${codesLeft} recovery codes are`
   return html`<section><h2>Second factor</h2>
 ${
@@ -71,7 +74,7 @@ ${
     ? html`<p>On: a code of your app is asked for at sign-in. ${left} left.</p>
 <div class="actions"><form method="post" action="${ACCOUNT}/recovery-codes">${token}<button class="plain">New recovery codes</button></form>
 ${!isNeeded && html`<form method="post" action="${ACCOUNT}/second-factor">${token}<button class="plain" name="step" value="remove">Turn off</button></form>`}</div>`
-    : html`<p>${isNeeded && passkeys > 0 ? 'Off: you sign in with a passkey.' : 'Off: whoever knows your password is you.'}</p>
+    : html`<p>${(isNeeded && ofPasskeys) || 'Off: whoever knows your password is you.'}</p>
 <form method="post" action="${ACCOUNT}/second-factor">${token}<button name="step" value="begin">Set up</button></form>`
 }</section>`
 }
@@ -96,11 +99,11 @@ async function showAccount(deps: PageDeps, ctx: Context, who: SignedIn, shown: S
   const ways = await waysIn(deps.pool, operator.id)
   // Where people sign in at the provider alone, a password opens nothing.
   const isByPassword = !deps.provider?.isRequired
-  const token = formToken(deps, ctx)
+  const [token, site] = [formToken(deps, ctx), passkeySite(deps)]
   const body = html`${notice(DONE[String(ctx.query.done ?? '')])}
 <p>${operator.name}, ${operator.email}${operator.isOwner && ', owner of this installation'}</p>
 ${providerSection(deps, ways)}${isByPassword && ways.hasPassword && factorSection(factor, token)}
-${passkeySite(deps) !== null && passkeySection(passkeys, { path: `${ACCOUNT}/passkeys`, token })}
+${(site !== null || passkeys.length > 0) && passkeySection(passkeys, { path: `${ACCOUNT}/passkeys`, token, site })}
 ${isByPassword && passwordSection(ways, factor, token, shown)}
 <section><h2>Sessions</h2><p>A session ends after 8 hours without use, and after 7 days in any case.</p>
 <ul class="sessions">${sessions.map(one => sessionLine(deps, ctx, one, session))}</ul>

@@ -6,6 +6,7 @@ import { newOperator, type Visitor, visitor } from './operators.ts'
 
 /** The public address of the service under test. */
 export const ORIGIN = 'https://perennial.example'
+export const SITE = { id: 'perennial.example', origin: ORIGIN }
 export const COOKIE = '__Host-perennial'
 export const ACCOUNT = '/console/account'
 export const PASSKEYS = `${ACCOUNT}/passkeys`

@@ -1,14 +1,16 @@
 // Adding and removing passkeys, and what a demanded second factor makes of them.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { closeOperator, demandSecondFactor, resetOperator } from '../../domain/operators/accounts.ts'
-import { addPasskey } from '../../domain/operators/passkeys/add.ts'
-import { readSession } from '../../domain/operators/session.ts'
+import { addPasskey, creationOptions } from '../../domain/operators/passkeys/add.ts'
+import { removePasskey } from '../../domain/operators/passkeys/passkey.ts'
+import { requestOptions } from '../../domain/operators/passkeys/sign-in.ts'
+import { createSession, readSession } from '../../domain/operators/session.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { authenticator, optionsIn, PRESENT_ONLY, type Wrongs } from '../harness/authenticator.ts'
+import { type Authenticator, authenticator, optionsIn, PRESENT_ONLY, type Wrongs } from '../harness/authenticator.ts'
 import { startOpenId } from '../harness/open-id.ts'
 import { newOperator, PASSWORD, visitor } from '../harness/operators.ts'
-import { ACCOUNT, ORIGIN, PASSKEYS, passkeyFixture } from '../harness/passkeys.ts'
+import { ACCOUNT, COOKIE, ORIGIN, PASSKEYS, passkeyFixture, SITE } from '../harness/passkeys.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -80,7 +82,7 @@ describe('a new passkey', () => {
     const who = (await readSession(api.pool, tokenOf(browser)!))!
     const answer = authenticator(ORIGIN).create(optionsIn(await browser.open(PASSKEYS)))
     await transaction(api.pool, tx => resetOperator(tx, id))
-    const given = { answer, name: 'x', browser: tokenOf(browser)!, site: { id: 'perennial.example', origin: ORIGIN } }
+    const given = { answer, name: 'x', browser: tokenOf(browser)!, site: SITE }
     expect(await addPasskey(api, who, given)).toBe('ended')
     expect((await browser.send(PASSKEYS, { answer, name: 'x' })).location).toContain('/sign-in')
     expect(await passkeysOf(id)).toEqual([])
@@ -111,6 +113,37 @@ describe('an end', () => {
     expect((await first.browser.send(`${PASSKEYS}/remove`, { passkey: id })).location).toBe(`${ACCOUNT}?done=passkey-removed`)
     expect([await whoIs(first.browser), await whoIs(second.browser), await whoIs(owner.browser)]).toEqual([owner.id, null, owner.id])
     expect((await enter(owner)).seen.status).toBe(401)
+    // What remains of the second factor is nothing.
+    await transaction(api.pool, tx => demandSecondFactor(tx, owner.id, true))
+    expect(await whoIs(first.browser)).toBe(null)
+  })
+
+  type Account = { password?: boolean; needed?: boolean; linked?: boolean; ended?: boolean; beside?: 'ended' | 'of another host' }
+  test.each<[string, Account, boolean, string]>([
+    ['the second factor beside a password', { needed: true, password: true, linked: true }, true, 'needed'],
+    ['ended, and keeps the password from setting one up', { needed: true, password: true, ended: true }, true, 'needed'],
+    ['ended, beside another one that has', { needed: true, password: true, ended: true, beside: 'ended' }, true, 'removed'],
+    ['of somebody who signs in at the provider', { needed: true, linked: true }, true, 'removed'],
+    ['of somebody whose provider is gone', { linked: true }, false, 'last'],
+    ['the last that signs in at this host', { beside: 'of another host' }, true, 'last'],
+    ['ended, of somebody without another way in', { ended: true }, true, 'removed'],
+  ])('of one that is %s: %j', async (_what, { password, needed, linked, ended, beside }, hasProvider, outcome) => {
+    const owner = await withPasskey()
+    const who = (await readSession(api.pool, tokenOf(owner.browser)!))!
+    const [{ id }] = await passkeysOf(owner.id)
+    if (!password) await api.pool.query('update operators set password_hash = null where id = $1', [owner.id])
+    if (needed) await api.pool.query('update operators set needs_second_factor = true where id = $1', [owner.id])
+    if (linked)
+      await api.pool.query(`insert into operator_identities (issuer, subject, operator) values ('https://id.example', $1, $1)`, [owner.id])
+    if (ended) await api.pool.query('update operator_passkeys set ended_at = clock_timestamp() where id = $1', [id])
+    if (beside)
+      await api.pool.query(
+        `insert into operator_passkeys (id, operator, credential_id, rp_id, is_synced, public_key, counter, transports, name, ended_at)
+         values ('other' || $1, $1, convert_to($1, 'utf8'), $2, false, '', 0, '{}', 'x', $3)`,
+        [owner.id, beside === 'ended' ? SITE.id : 'before.example', beside === 'ended' ? new Date().toISOString() : null],
+      )
+    expect(await transaction(api.pool, tx => removePasskey(tx, who, { id, site: SITE, hasProvider }))).toBe(outcome)
+    expect((await passkeysOf(owner.id)).some(one => one.id === id)).toBe(outcome !== 'removed')
   })
 
   test.each([
@@ -150,6 +183,23 @@ describe('a second factor that is demanded', () => {
     expect((await browser.send('/sign-in/again', { password })).status).toBe(401)
   })
 
+  test('is not set up by the password where the last passkey may have been copied, which opens nothing then', async () => {
+    const owner = await withPasskey()
+    await transaction(api.pool, tx => demandSecondFactor(tx, owner.id, true))
+    await api.pool.query('update operator_passkeys set ended_at = clock_timestamp() where operator = $1', [owner.id])
+    const guesser = from()
+    const refused = await guesser.signIn(owner.email)
+    expect([refused.status, refused.text, tokenOf(guesser)]).toEqual([401, expect.stringContaining('your passkey has ended'), undefined])
+    // Somebody whom the provider has signed in.
+    const byProvider = { byProvider: { authenticatedAt: null } }
+    const token = await transaction(api.pool, tx => createSession(tx, owner.id, { address: null, userAgent: null }, byProvider))
+    const browser = from()
+    browser.cookies.set(COOKIE, token)
+    expect((await browser.open('/sign-in/again')).text).not.toContain('name="password"')
+    expect((await browser.open(ACCOUNT)).text).toContain('Off, and your passkey has ended')
+    expect((await browser.send('/sign-in/again', { password: PASSWORD })).status).toBe(401)
+  })
+
   test('is set up after the password where no passkey is left, and not by a page of before', async () => {
     const { id, email } = await newOperator(api)
     const browser = from()
@@ -175,15 +225,35 @@ test('where the public address is a bare network address nobody is offered a pas
   await bare.stop()
 })
 
-test('where people sign in at the provider alone nobody is offered a passkey, and none signs in', async () => {
+test('where people sign in at the provider alone no passkey signs in or is added, and those of before can be removed', async () => {
   const provider = await startOpenId()
   const only = await startApi({ publicUrl: ORIGIN, openId: { ...provider.options, name: 'Example ID', isRequired: true } })
+  const { id } = await newOperator(only)
+  const token = await transaction(only.pool, tx => createSession(tx, id, { address: null, userAgent: null }))
+  const who = (await readSession(only.pool, token))!
+  const rows = async () => (await only.pool.query('select 1 from operator_passkeys')).rowCount
+  const [before, late] = [authenticator(ORIGIN), authenticator(ORIGIN)]
+  const made = async (device: Authenticator) =>
+    device.create(await creationOptions(only.pool, only.secrets, who.operator, { site: SITE, browser: token }))
+  await addPasskey(only, who, { answer: await made(before), name: 'Old', browser: token, site: SITE })
   const browser = visitor(only.url)
   expect((await browser.open('/sign-in')).text).not.toContain('data-passkey')
   // A form of before.
   await browser.open('/console/join')
-  const answer = await browser.send('/sign-in/passkey', { answer: '{}' })
-  expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Passkeys do not sign in here')])
+  const asked = { site: SITE, browser: browser.cookies.get(`${COOKIE}-form`)! }
+  const answer = before.sign(await requestOptions(only.pool, only.secrets, asked))
+  const refused = await browser.send('/sign-in/passkey', { answer })
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('Passkeys do not sign in here')])
+  browser.cookies.set(COOKIE, token)
+  const page = await browser.open(ACCOUNT)
+  expect([page.text.includes('Remove the passkey Old'), page.text.includes('Add a passkey')]).toEqual([true, false])
+  const again = before.sign(await requestOptions(only.pool, only.secrets, { site: SITE, browser: token, who }))
+  expect((await browser.send('/sign-in/again/passkey', { answer: again })).status).toBe(401)
+  expect((await browser.send(PASSKEYS, { answer: await made(late), name: 'New' })).location).toBe(ACCOUNT)
+  expect(await rows()).toBe(1)
+  const { rows: own } = await only.pool.query<{ id: string }>('select id from operator_passkeys')
+  expect((await browser.send(`${PASSKEYS}/remove`, { passkey: own[0]!.id })).location).toBe(`${ACCOUNT}?done=passkey-removed`)
+  expect(await rows()).toBe(0)
   await only.stop()
   await provider.stop()
 })

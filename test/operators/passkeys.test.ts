@@ -5,7 +5,7 @@ import { requestOptions } from '../../domain/operators/passkeys/sign-in.ts'
 import { readPending, readSession } from '../../domain/operators/session.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { optionsIn, PRESENT_ONLY, SYNCED, VERIFIED_ONLY, type Wrongs } from '../harness/authenticator.ts'
-import { ACCOUNT, COOKIE, ORIGIN, PASSKEYS, passkeyFixture } from '../harness/passkeys.ts'
+import { ACCOUNT, COOKIE, ORIGIN, PASSKEYS, passkeyFixture, SITE } from '../harness/passkeys.ts'
 
 const WRONG = 'This passkey is not known here'
 
@@ -198,7 +198,7 @@ describe('a session', () => {
     const planted = tokenOf((await withPasskey()).browser)!
     browser.cookies.set(COOKIE, planted)
     // Whoever is signed in is not shown the page: the form is one of before.
-    const options = await requestOptions(api.pool, api.secrets, { site: { id: 'perennial.example', origin: ORIGIN }, browser: planted })
+    const options = await requestOptions(api.pool, api.secrets, { site: SITE, browser: planted })
     await browser.open(ACCOUNT)
     const seen = await browser.send('/sign-in/passkey', { answer: owner.device.sign(options), next: '/docs' })
     expect([seen.status, seen.location, await whoIs(browser)]).toEqual([303, '/docs', owner.id])
