@@ -8,7 +8,12 @@ export type EndedSignIns = { sessions: number; links: number; grants: number }
 
 /**
  * Ends whatever signs an operator in and all grants of assistants. Rows of a backup say what was in force when it was made: what was ended since
- * would open something again, and nobody can tell it from the rest. Accounts, roles and registered clients stay.
+ * would open something again, and nobody can tell it from the rest. Accounts, roles, passwords, second factors, passkeys and registered clients stay:
+ * what was changed since, people change again.
+ *
+ * What was used stays as well (operator_spent_challenges, operator_provider_uses), so that nothing does its work twice. Of what was used after the
+ * backup there is no row: an answer of a passkey that is younger than five minutes, from the browser that was asked, counts once more, and its counter
+ * is the one of the backup.
  */
 export async function endSignIns(tx: Tx): Promise<EndedSignIns> {
   const dropped = new Map<string, number>()
