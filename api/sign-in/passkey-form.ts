@@ -54,7 +54,8 @@ export async function passkeyButton(
 
 export const LATE = 'The page was open for too long. Try again.'
 const WRONG_PASSKEY = 'This passkey is not known here, or it was removed.'
-const COPIED = 'This passkey has ended: it may have been copied. Sign in another way, and remove it from your account.'
+const COPIED =
+  'This passkey has ended: it may have been copied. The access of your assistants has ended, too. Sign in another way, remove the passkey, and look at your other passkeys and your app.'
 
 /** What the page says; the log says that there may be a copy of a passkey. */
 export function failedPasskey({ log }: PageDeps, refused: RefusedPasskey): Failed {

@@ -1,10 +1,13 @@
 // Signing in with a passkey: what is signed must be ours, new, and by the person whose device it is.
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { findGrant } from '../../domain/operators/grants/grant.ts'
 import { requestOptions } from '../../domain/operators/passkeys/sign-in.ts'
 import { readPending, readSession } from '../../domain/operators/session.ts'
+import { hashKey } from '../../domain/projects/secrets.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { optionsIn, PRESENT_ONLY, SYNCED, VERIFIED_ONLY, type Wrongs } from '../harness/authenticator.ts'
+import { newGrant } from '../harness/grants.ts'
 import { ACCOUNT, COOKIE, ORIGIN, PASSKEYS, passkeyFixture, SITE } from '../harness/passkeys.ts'
 
 const WRONG = 'This passkey is not known here'
@@ -163,10 +166,12 @@ describe('a counter', () => {
     const owner = await withPasskey()
     const { browser } = await enter(owner, { counter: 7 })
     const own = owner.browser
+    const { token } = await newGrant(api, api.project, { operator: owner.id })
     expect(await whoIs(browser)).toBe(owner.id)
     const { seen } = await enter(owner, { counter: 7 })
     expect([seen.status, seen.text]).toEqual([401, expect.stringContaining('may have been copied')])
     expect([await whoIs(browser), await whoIs(own)]).toEqual([null, owner.id])
+    expect([seen.text.includes('your assistants has ended'), await findGrant(api.pool, hashKey(token))]).toEqual([true, null])
     expect((await enter(owner, { counter: 9 })).seen.text).toContain(WRONG)
     const [{ id }] = await passkeysOf(owner.id)
     expect(logged.filter(line => line.includes(id))).toEqual([expect.stringContaining('its counter went back')])
