@@ -1,4 +1,4 @@
-import type { OpenIdOptions } from '../workflows/outgoing/open-id.ts'
+import { isProvidersAddress, type OpenIdOptions } from '../workflows/outgoing/open-id.ts'
 
 const OTHERS = ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_CLIENT_AUTH', 'OIDC_NAME', 'OIDC_REQUIRED']
 const MOST_OF_NAME = 40
@@ -39,5 +39,6 @@ function checkIssuer(issuer: string, allowHttp: boolean, refuse: (line: string) 
   if (url === null || !['https:', 'http:'].includes(url.protocol)) refuse('OIDC_ISSUER must be an address that begins with https://')
   else if (url.search || url.hash || url.username || url.password)
     refuse('OIDC_ISSUER must be an address without query, fragment and login')
+  else if (!isProvidersAddress(url)) refuse('OIDC_ISSUER must begin with https:// (http:// with localhost alone)')
   else if (url.protocol === 'http:' && !allowHttp) refuse('OIDC_ISSUER must begin with https:// (http:// needs ALLOW_PRIVATE_NETWORK=true)')
 }

@@ -229,6 +229,17 @@ describe('a provider that is away', () => {
     await provider.stop()
   })
 
+  test('or whose token has the signature of another key is not believed', async () => {
+    const forged = await service(false)
+    forged.provider.isForged = true
+    const ada = await person(forged)
+    const browser = visitor(forged.api.url)
+    const answer = await signInAt(browser, { person: ada.person })
+    expect([answer.status, await inSession(forged.api, browser)]).toEqual([403, null])
+    expect(forged.provider.asked).toContain('/jwks')
+    await forged.stop()
+  })
+
   test('or that nobody has configured is no page', async () => {
     const api = await startApi()
     const browser = visitor(api.url)

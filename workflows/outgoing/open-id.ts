@@ -26,6 +26,12 @@ const LONGEST_SIGN_IN_SECONDS = 7 * 24 * 3600
 const MOST_OF_SUBJECT = 255
 const MOST_OF_WHY = 500
 
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/** Plain http does not prove who answers, neither for the keys of the provider nor for an e-mail address: it stays within this host. */
+export const isProvidersAddress = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname))
+
 type Known = { library: typeof OpenId; configuration: OpenId.Configuration; until: number }
 
 /**
@@ -37,7 +43,11 @@ export function openIdProvider(options: OpenIdOptions, outgoing: Outgoing): Sign
 
   const discover = async (): Promise<Known> => {
     const library = await import('openid-client')
-    const fetch = outgoingFetch(outgoing, { answerBytes: ANSWER_BYTES, limitMs: LIMIT_SECONDS * 1000 })
+    const fetchAny = outgoingFetch(outgoing, { answerBytes: ANSWER_BYTES, limitMs: LIMIT_SECONDS * 1000 })
+    const fetch: OpenId.CustomFetch = async (url, init) => {
+      if (!isProvidersAddress(new URL(url))) throw new FetchFailed('address_refused')
+      return fetchAny(url, init as RequestInit)
+    }
     const { clientId, clientSecret, clientAuth } = options
     const send = clientAuth === 'post' ? library.ClientSecretPost : library.ClientSecretBasic
     const issuer = new URL(options.issuer)
@@ -47,10 +57,14 @@ export function openIdProvider(options: OpenIdOptions, outgoing: Outgoing): Sign
       { [library.clockTolerance]: CLOCK_SECONDS },
       clientSecret === undefined ? library.None() : send(clientSecret),
       {
-        [library.customFetch]: fetch as OpenId.CustomFetch,
+        [library.customFetch]: fetch,
         timeout: LIMIT_SECONDS,
-        // With https all addresses that the provider names must be https as well.
-        ...(issuer.protocol === 'http:' && { execute: [library.allowInsecureRequests] }),
+        execute: [
+          // Without this the library does not look at the signature of the ID token.
+          library.enableNonRepudiationChecks,
+          // With https all addresses that the provider names must be https as well.
+          ...(issuer.protocol === 'http:' ? [library.allowInsecureRequests] : []),
+        ],
       },
     )
     return { library, configuration, until: performance.now() + KEPT_MS }
