@@ -3,7 +3,7 @@ import { type WaysIn, waysIn } from '../../domain/operators/identities.ts'
 import { type SecondFactor, secondFactorOf } from '../../domain/operators/second-factor.ts'
 import { endSession, endSessions, type ListedSession, listSessions, type SignedIn } from '../../domain/operators/session.ts'
 import type { Context } from '../context.ts'
-import { formToken, readForm, type SentForm } from './form.ts'
+import { formToken, linkToken, readForm, type SentForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { faultsOf } from './join.ts'
 import { alert, field, notice, showPage } from './page.ts'
@@ -74,13 +74,13 @@ const sessionLine = (deps: PageDeps, ctx: Context, { id, created_at, last_used_a
 ${id !== own && html`<form method="post" action="${ACCOUNT}/sessions">${formToken(deps, ctx)}<button class="plain" name="session" value="${id}" aria-label="End the session of ${deviceOf(user_agent)}">End</button></form>`}</li>`
 
 /** Single sign-on, where there is any. */
-const providerSection = ({ provider }: PageDeps, { linked }: WaysIn): Html | null =>
+const providerSection = ({ provider }: PageDeps, { linked }: WaysIn, token: string | null): Html | null =>
   provider &&
   html`<section><h2>Single sign-on</h2>
 ${
   linked
     ? html`<p>You sign in with ${provider.name}${linked.email !== null && html` as ${linked.email}`}, since ${when(linked.at)}.</p>`
-    : html`<p>Your account is not connected with ${provider.name} yet.</p>${providerLink(provider, ACCOUNT, true, 'link')}`
+    : html`<p>Your account is not connected with ${provider.name} yet.</p>${providerLink(provider, ACCOUNT, { isPlain: true, purpose: 'link', token })}`
 }</section>`
 
 function factorSection({ isOn, isNeeded, codesLeft }: SecondFactor, token: Html): Html {
@@ -118,7 +118,7 @@ async function showAccount(deps: PageDeps, ctx: Context, who: SignedIn, shown: S
   const token = formToken(deps, ctx)
   const body = html`${notice(DONE[String(ctx.query.done ?? '')])}
 <p>${operator.name}, ${operator.email}${operator.isOwner && ', owner of this installation'}</p>
-${providerSection(deps, ways)}${isByPassword && ways.hasPassword && factorSection(factor, token)}${isByPassword && passwordSection(ways, factor, token, shown)}
+${providerSection(deps, ways, linkToken(deps, ctx))}${isByPassword && ways.hasPassword && factorSection(factor, token)}${isByPassword && passwordSection(ways, factor, token, shown)}
 <section><h2>Sessions</h2><p>A session ends after 8 hours without use, and after 7 days in any case.</p>
 <ul class="sessions">${sessions.map(one => sessionLine(deps, ctx, one, session))}</ul>
 ${sessions.length > 1 && html`<form method="post" action="${ACCOUNT}/sessions">${token}<button class="plain" name="session" value="others">End all others</button></form>`}</section>

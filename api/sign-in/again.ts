@@ -30,7 +30,7 @@ ${
 }
 <button type="submit">Continue</button>
 </form>`
-  const link = provider && ways.linked && providerLink(provider, to, hasForm, 'again')
+  const link = provider && ways.linked && providerLink(provider, to, { isPlain: hasForm, purpose: 'again' })
   const body = html`<p>What comes next is sensitive, and you have signed in some time ago.</p>${alert(failed?.text)}${requestOf(failed)}
 ${hasForm && form}${hasForm && link && html`<p class="or">or</p>`}${link}
 ${!hasForm && !link && html`<p>You have no password. Sign out, and sign in once more.</p>`}`

@@ -4,7 +4,7 @@ import { authenticateByProvider, linkByProvider, signInByProvider } from '../../
 import type { Context } from '../context.ts'
 import { ACCOUNT } from './account.ts'
 import { showAgain } from './again.ts'
-import { FormProblem } from './form.ts'
+import { FormProblem, hasLinkToken } from './form.ts'
 import { html } from './html.ts'
 import { alert, showPage } from './page.ts'
 import type { PageDeps } from './page-deps.ts'
@@ -36,6 +36,8 @@ export async function getProvider(deps: PageDeps, ctx: Context): Promise<void> {
   if (purpose === 'sign_in' && who) return redirectTo(ctx, to)
   if (purpose !== 'sign_in' && !who) return redirectTo(ctx, withNext('/sign-in', to))
   if (purpose === 'link' && !who?.isRecent) return askAgain(ctx, ACCOUNT)
+  // Whoever leads a browser here could otherwise link the account with whom the provider knows in it. There the person sees the button.
+  if (purpose === 'link' && !hasLinkToken(deps, ctx)) return redirectTo(ctx, ACCOUNT)
   const trip = beginTrip(deps, ctx, purpose, to, who?.session ?? null)
   const begun = await provider.begin(toldOf(deps, trip))
   if (begun.is === 'begun') return redirectTo(ctx, begun.url)

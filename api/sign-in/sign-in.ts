@@ -49,7 +49,7 @@ ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, a
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isFirst: email !== '' })}
 <button type="submit">Sign in</button>
 </form>
-${provider && html`<p class="or">or</p>${providerLink(provider, to, true)}`}
+${provider && html`<p class="or">or</p>${providerLink(provider, to, { isPlain: true })}`}
 <p class="below">No account, or the password is lost? Whoever runs this service sends you a link.</p>`
   showPage(ctx, { title: 'Sign in', body }, failed?.status)
 }

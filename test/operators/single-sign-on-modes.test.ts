@@ -145,14 +145,17 @@ describe('somebody who is asked again', () => {
 })
 
 describe('an account', () => {
-  const LINK: Partial<TestTrip> = { start: '?for=link&next=%2Fconsole%2Faccount' }
+  /** Of the button on the account page. */
+  async function linkOf(browser: Visitor): Promise<Partial<TestTrip>> {
+    const href = /href="\/sign-in\/oidc(\?for=link[^"]+)">Connect with Example ID</.exec((await browser.open('/console/account')).text)
+    return { start: href![1]!.replaceAll('&amp;', '&') }
+  }
 
   test('is connected by its owner, whatever the address there', async () => {
     const ada = await person(open, { email: 'ada@elsewhere.example', email_verified: false })
     const browser = visitor(open.api.url)
     await browser.signIn(ada.email)
-    expect((await browser.open('/console/account')).text).toContain('Connect with Example ID')
-    const answer = await signInAt(browser, { ...LINK, person: ada.person })
+    const answer = await signInAt(browser, { ...(await linkOf(browser)), person: ada.person })
     expect([answer.status, answer.location]).toEqual([303, '/console/account?done=linked'])
     expect((await browser.open('/console/account?done=linked')).text).toContain('as ada@elsewhere.example')
     const other = visitor(open.api.url)
@@ -165,10 +168,24 @@ describe('an account', () => {
     await signInAt(visitor(open.api.url), { person: ben.person })
     const browser = visitor(open.api.url)
     await browser.signIn(ada.email)
-    const answer = await signInAt(browser, { ...LINK, person: ben.person })
+    const answer = await signInAt(browser, { ...(await linkOf(browser)), person: ben.person })
     expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('belongs to somebody else at Example ID')])
     const { rows } = await open.api.pool.query('select operator from operator_identities where subject = $1', [ben.person])
     expect(rows).toEqual([{ operator: ben.id }])
+  })
+
+  test('is connected at no wish of another site', async () => {
+    const [ada, eve] = [await person(open), await person(open)]
+    const [browser, other] = [visitor(open.api.url), visitor(open.api.url)]
+    await browser.signIn(ada.email)
+    await other.signIn(eve.email)
+    // Nothing tells of the other site: over plain http browsers send no Sec-Fetch-Site.
+    for (const start of ['?for=link', '?for=link&token=x', (await linkOf(other)).start])
+      expect((await browser.open(`/sign-in/oidc${start}`)).location).toBe('/console/account')
+    for (const next of ['/sign-in/oidc?for=link', '/sign-in/./oidc?for=again', '/sign-in/oidc/callback?code=a']) {
+      const led = await browser.open(`/sign-in?next=${encodeURIComponent(next)}`)
+      expect(led.location).toBe('/console/account')
+    }
   })
 
   test('is connected by somebody who has just given the password', async () => {
