@@ -3,7 +3,7 @@ import { type WaysIn, waysIn } from '../../domain/operators/identities.ts'
 import { type SecondFactor, secondFactorOf } from '../../domain/operators/second-factor.ts'
 import { endSession, endSessions, type ListedSession, listSessions, type SignedIn } from '../../domain/operators/session.ts'
 import type { Context } from '../context.ts'
-import { formToken, linkToken, readForm, type SentForm } from './form.ts'
+import { FormProblem, formToken, linkToken, readForm, type SentForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { faultsOf } from './join.ts'
 import { alert, field, notice, showPage } from './page.ts'
@@ -131,6 +131,8 @@ export const getAccount = withOperator(showAccount)
 
 export const postPassword = withForm(async (deps, ctx, who, form) => {
   const refuse = (faults: Record<string, string>, status = 422) => showAccount(deps, ctx, who, { faults, status })
+  // The form is not shown, and a password would make a session recent that the provider has opened.
+  if (deps.provider?.isRequired) throw new FormProblem(403, 'Passwords do not count here any more.')
   const password = form.get('password')
   if (password !== form.get('repeated')) return refuse({ repeated: 'The two passwords differ.' })
   try {

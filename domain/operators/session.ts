@@ -136,12 +136,16 @@ export async function endSessions(db: Db, operator: string, but: string | null =
 /** Ends a session and makes another one in its place: its token is a new one. Throws `not_found` if it has ended meanwhile. */
 export async function renewSession(tx: Tx, operator: string, session: string, device: Device): Promise<string> {
   await lockOperator(tx, operator)
-  const { rows } = await tx.query<{ by_provider: boolean }>(
-    'delete from operator_sessions where operator = $1 and id = $2 returning by_provider',
+  const { rows } = await tx.query<{ by_provider: boolean; expires_at: string }>(
+    'delete from operator_sessions where operator = $1 and id = $2 returning by_provider, expires_at',
     [operator, session],
   )
   if (!rows[0]) throw notFound('session')
-  return createSession(tx, operator, device, { byProvider: rows[0].by_provider ? { authenticatedAt: null } : null })
+  const token = await createSession(tx, operator, device)
+  // The person must come back to the provider as soon as before: it may know them no longer.
+  if (rows[0].by_provider)
+    await tx.query('update operator_sessions set by_provider = true, expires_at = $2 where hash = $1', [hashKey(token), rows[0].expires_at])
+  return token
 }
 
 /** Until the transaction ends, nothing else about the account changes. */

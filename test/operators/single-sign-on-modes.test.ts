@@ -74,9 +74,13 @@ describe('a session', () => {
     await transaction(open.api.pool, tx => demandSecondFactor(tx, ada.id, true))
     const password = 'over the hills at noon'
     await browser.open('/console/account')
+    await open.api.pool.query(`update operator_sessions set expires_at = '2100-01-01' where operator = $1`, [ada.id])
     const sent = { current: PASSWORD, password, repeated: password }
     expect((await browser.send('/console/account/password', sent)).location).toBe('/console/account?done=password')
     expect(await inSession(open.api, browser)).toMatchObject({ operator: { id: ada.id }, isByProvider: true })
+    // It lasts no longer, either.
+    const { rows } = await open.api.pool.query('select expires_at from operator_sessions where operator = $1', [ada.id])
+    expect(rows).toEqual([{ expires_at: expect.stringContaining('2100-01-01') }])
   })
 
   test('of somebody without a password goes on without one', async () => {
@@ -292,6 +296,17 @@ describe('where people sign in at the provider alone', () => {
     expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Passwords do not sign in here any more.')])
     expect((await api.pool.query('select 1 from operator_sessions where operator = $1', [ada.id])).rowCount).toBe(0)
     expect((await signInAt(browser, { person: ada.person })).status).toBe(303)
+  })
+
+  test('a password is not changed, and makes no session recent', async () => {
+    const ada = await person(required)
+    const browser = await longSignedIn(required, ada)
+    await browser.open('/sign-in/again')
+    const sent = { current: PASSWORD, password: 'over the hills at noon', repeated: 'over the hills at noon' }
+    const session = await inSession(required.api, browser)
+    expect((await browser.send('/console/account/password', sent)).status).toBe(403)
+    expect(await inSession(required.api, browser)).toEqual(session)
+    expect(session?.isRecent).toBe(false)
   })
 
   test('a password does not count when somebody is asked again', async () => {
