@@ -5,8 +5,11 @@ import { hashKey } from '../projects/secrets.ts'
 
 export type Operator = { id: string; email: string; name: string; isOwner: boolean }
 
-/** `isRecent`: the operator has given a password or a code within the last ten minutes. `isByProvider`: single sign-on has made the session. */
-export type SignedIn = { operator: Operator; session: string; authenticatedAt: string; isRecent: boolean; isByProvider: boolean }
+/**
+ * `isRecent`: the operator has given a password or a code within the last ten minutes. `authenticatedAt`: null where a provider does not say it.
+ * `isByProvider`: single sign-on has made the session.
+ */
+export type SignedIn = { operator: Operator; session: string; authenticatedAt: string | null; isRecent: boolean; isByProvider: boolean }
 
 /** What is missing after the right password. */
 export type MissingStep = 'code' | 'set_up'
@@ -30,7 +33,7 @@ type Row = {
   is_owner: boolean
   awaits: MissingStep | null
   by_provider: boolean
-  authenticated_at: string
+  authenticated_at: string | null
   is_recent: boolean
   is_use_due: boolean
 }
@@ -39,7 +42,7 @@ async function find(db: Db, token: string): Promise<Row | null> {
   const { rows } = await db.query<Row>({
     name: 'find-operator-session',
     text: `select s.id as session, o.id, o.email, o.name, o.is_owner, s.awaits, s.by_provider, s.authenticated_at,
-             s.authenticated_at > clock_timestamp() - interval '10 minutes' as is_recent, ${IS_USE_DUE} as is_use_due
+             coalesce(s.authenticated_at > clock_timestamp() - interval '10 minutes', false) as is_recent, ${IS_USE_DUE} as is_use_due
            from operator_sessions s join operators o on o.id = s.operator cross join operator_policy p
            where s.hash = $1 and ${IN_FORCE} and ${IS_ENOUGH}`,
     values: [hashKey(token)],
@@ -93,7 +96,7 @@ export async function createSession(
   await tx.query(
     `insert into operator_sessions (id, operator, hash, awaits, expires_at, address, user_agent, by_provider, authenticated_at)
      values ($1, $2, $3, $4, clock_timestamp() + case when $4::text is null then interval '7 days' else interval '10 minutes' end, $5, $6, $7,
-       least(to_timestamp($8), clock_timestamp()))`,
+       case when not $7 or $8::float8 is not null then least(to_timestamp($8), clock_timestamp()) end)`,
     [
       orderedId('ses'),
       operator,

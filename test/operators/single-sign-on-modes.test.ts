@@ -64,7 +64,25 @@ describe('a session', () => {
     await signInAt(browser, { person: ada.person, ago: 3_600 })
     const session = await inSession(open.api, browser)
     expect(session?.isRecent).toBe(false)
-    expect(Date.now() - Date.parse(session!.authenticatedAt)).toBeGreaterThan(3_590_000)
+    expect(Date.now() - Date.parse(session!.authenticatedAt!)).toBeGreaterThan(3_590_000)
+  })
+
+  test('is not recent where the provider does not say when the person has signed in', async () => {
+    const ada = await person(open)
+    const browser = visitor(open.api.url)
+    await signInAt(browser, { person: ada.person, ago: 3_600, tamper: url => url.searchParams.delete('max_age') })
+    expect(await inSession(open.api, browser)).toMatchObject({ operator: { id: ada.id }, authenticatedAt: null, isRecent: false })
+    // The password makes it recent.
+    await browser.open('/sign-in/again')
+    expect((await browser.send('/sign-in/again', { password: PASSWORD })).status).toBe(303)
+    expect(await isRecent(open.api, browser)).toBe(true)
+  })
+
+  test('is not opened by a sign-in at the provider that is older than a session may be', async () => {
+    const ada = await person(open)
+    const tamper = (url: URL) => url.searchParams.set('max_age', '9999999')
+    const answer = await signInAt(visitor(open.api.url), { person: ada.person, ago: 7 * 86_400 + 120, tamper })
+    expect(answer.status).toBe(403)
   })
 
   test('is still one of single sign-on after another password was chosen', async () => {
