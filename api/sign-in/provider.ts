@@ -158,6 +158,7 @@ const linkWith: ComingBack = async (deps, ctx, { name }, trip, person) => {
     noteLinked(deps, ctx, who.operator.id)
     return redirectTo(ctx, `${ACCOUNT}?done=linked`)
   }
+  if (outcome.is === 'ended') return redirectTo(ctx, withNext('/sign-in', ACCOUNT))
   const text = outcome.is === 'used' ? USED : LINKED_ELSEWHERE(name)
   return showFailed(deps, ctx, trip, { status: outcome.is === 'used' ? 400 : 409, text }, outcome.is)
 }

@@ -6,7 +6,7 @@ import { lockOf } from './guesses.ts'
 import { linkByEmail, linkedAccount, linkOperator } from './identities.ts'
 import { endLinks } from './links.ts'
 import type { ProvidedPerson } from './provider.ts'
-import { createSession, lockOperator, noteAuthenticated, type SignedIn } from './session.ts'
+import { createSession, hasSession, lockOperator, noteAuthenticated, type SignedIn } from './session.ts'
 import type { SignInCaller, SignInDeps } from './sign-in.ts'
 
 /** A browser keeps what it needs for one trip to the provider for so long. */
@@ -111,12 +111,14 @@ export async function authenticateByProvider(
 /** Links the account of somebody who is signed in, whatever address the provider names. */
 export function linkByProvider(
   pool: Pool,
-  { operator }: SignedIn,
+  { operator, session }: SignedIn,
   { person, state }: Returned,
-): Promise<{ is: 'linked' } | LinkedElsewhere | Used> {
+): Promise<{ is: 'linked' } | { is: 'ended' } | LinkedElsewhere | Used> {
   return transaction(pool, async tx => {
     if (!(await takeTrip(tx, state))) return { is: 'used' }
     await lockOperator(tx, operator.id)
+    // Whoever has held the lock may have reset the account, to put somebody out who has this session.
+    if (!(await hasSession(tx, operator.id, session))) return { is: 'ended' }
     const isLinked = (await linkOperator(tx, operator.id, person)) || (await linkedAccount(tx, person))?.id === operator.id
     return { is: isLinked ? 'linked' : 'linked_elsewhere' }
   })

@@ -114,6 +114,11 @@ export async function createSession(
   return token
 }
 
+/** Whether it has not been ended. */
+export async function hasSession(db: Db, operator: string, session: string): Promise<boolean> {
+  return (await db.query('select 1 from operator_sessions where operator = $1 and id = $2', [operator, session])).rowCount === 1
+}
+
 /** True if there was one, which ends now. */
 export async function endSession(db: Db, operator: string, session: string): Promise<boolean> {
   const { rowCount } = await db.query('delete from operator_sessions where operator = $1 and id = $2', [operator, session])

@@ -2,11 +2,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { demandSecondFactor, resetOperator } from '../../domain/operators/accounts.ts'
 import { makeLink } from '../../domain/operators/links.ts'
+import { linkByProvider } from '../../domain/operators/provider-sign-in.ts'
 import { readSession } from '../../domain/operators/session.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type AtProvider, comingBack, signInAt, startOpenId, type TestTrip } from '../harness/open-id.ts'
 import { newOperator, PASSWORD, type Visitor, visitor } from '../harness/operators.ts'
+import { until } from '../harness/until.ts'
 
 /** Each service has a provider of its own, which knows its address. */
 async function service(isRequired: boolean) {
@@ -194,6 +196,28 @@ describe('an account', () => {
     expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('belongs to somebody else at Example ID')])
     const { rows } = await open.api.pool.query('select operator from operator_identities where subject = $1', [ben.person])
     expect(rows).toEqual([{ operator: ben.id }])
+  })
+
+  test('is not connected by a session that a reset ends at the same moment', async () => {
+    const ada = await person(open)
+    const browser = visitor(open.api.url)
+    await browser.signIn(ada.email)
+    const who = (await inSession(open.api, browser))!
+    const given = { issuer: open.provider.issuer, subject: ada.person, email: null, isEmailVerified: false, authenticatedAt: null }
+    const linking = await transaction(open.api.pool, async tx => {
+      await resetOperator(tx, ada.id)
+      const begun = linkByProvider(open.api.pool, who, { person: given, state: `reset ${ada.id}` })
+      await until('the link waits for the reset', async () => {
+        const { rows } = await open.api.pool.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return rows.length > 0 || undefined
+      })
+      return { begun }
+    })
+    expect(await linking.begun).toEqual({ is: 'ended' })
+    const { rows } = await open.api.pool.query('select 1 from operator_identities where operator = $1', [ada.id])
+    expect(rows).toEqual([])
   })
 
   test('is connected at no wish of another site', async () => {
