@@ -44,9 +44,13 @@ async function lockLinked(tx: Tx, person: ProvidedPerson): Promise<string | null
   return still?.id === found.id ? found.id : null
 }
 
-/** Only an address that the provider has verified names an account. */
+/**
+ * Only an address that the provider has verified names an account. In lower case the Kelvin sign is a k, and a no-break space is cut off like a
+ * space: the address of somebody else, which the provider has verified, could name the account. The account of an address with other signs is
+ * linked on its own page.
+ */
 const verifiedEmail = ({ email, isEmailVerified }: ProvidedPerson): string | null =>
-  isEmailVerified && email !== null && accountName(email) !== '' ? email : null
+  isEmailVerified && email !== null && /^[!-~]+$/.test(email) && accountName(email) !== '' ? email : null
 
 export type ProviderOutcome =
   | { is: 'signed_in'; token: string; operator: string; isNew: boolean }

@@ -154,6 +154,16 @@ describe('somebody', () => {
     expect([answer.status, await linksOf(id), await sessionsOf(id)]).toEqual([403, [], []])
   })
 
+  test('whose address is only like that of an account is refused', async () => {
+    const { id } = await newOperator(api, { email: 'kim@example.org' })
+    // A no-break space, and the Kelvin sign.
+    for (const email of ['kim@example.org\u00a0', '\u212aim@example.org']) {
+      provider.people.set('double', { email, email_verified: true })
+      await expectNobody(await signInAt(browserFrom(), { person: 'double' }), 403, 'does not vouch for your e-mail address')
+    }
+    expect(await linksOf(id)).toEqual([])
+  })
+
   test('with an account that is linked to another person is refused, until it is reset', async () => {
     const { id, email, person: first } = await person()
     await signInAt(browserFrom(), { person: first })
