@@ -112,7 +112,7 @@ ${field({ name: 'repeated', label: 'The new one again', type: 'password', autoco
 async function showAccount(deps: PageDeps, ctx: Context, who: SignedIn, shown: Shown = {}): Promise<void> {
   const { operator, session } = who
   const [factor, sessions] = [await secondFactorOf(deps.pool, operator.id), await listSessions(deps.pool, operator.id)]
-  const ways = await waysIn(deps.pool, operator.id)
+  const ways = await waysIn(deps.pool, operator.id, deps.provider?.issuer ?? null)
   // Where people sign in at the provider alone, a password opens nothing.
   const isByPassword = !deps.provider?.isRequired
   const token = formToken(deps, ctx)

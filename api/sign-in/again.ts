@@ -19,7 +19,8 @@ export async function showAgain(deps: PageDeps, ctx: Context, to: string, failed
   if (!who) return askToSignIn(ctx)
   if (failed?.retryAfter !== undefined) ctx.set('Retry-After', String(failed.retryAfter))
   const { provider } = deps
-  const [{ isOn }, ways] = [await secondFactorOf(deps.pool, who.operator.id), await waysIn(deps.pool, who.operator.id)]
+  const { isOn } = await secondFactorOf(deps.pool, who.operator.id)
+  const ways = await waysIn(deps.pool, who.operator.id, provider?.issuer ?? null)
   const hasForm = (isOn || ways.hasPassword) && !isProviderOnly(deps, who)
   const form = html`<form method="post" action="/sign-in/again">
 ${formToken(deps, ctx)}<input type="hidden" name="next" value="${to}">

@@ -187,6 +187,19 @@ describe('an account', () => {
     expect((await inSession(open.api, other))?.operator.id).toBe(ada.id)
   })
 
+  test('is connected anew after the issuer has changed', async () => {
+    const ada = await person(open)
+    await open.api.pool.query(`insert into operator_identities (issuer, subject, operator) values ('https://before.example', $1, $2)`, [
+      ada.person,
+      ada.id,
+    ])
+    const browser = visitor(open.api.url)
+    await browser.signIn(ada.email)
+    expect((await browser.open('/sign-in/again')).text).not.toContain('Continue with Example ID')
+    expect((await signInAt(browser, { ...(await linkOf(browser)), person: ada.person })).location).toBe('/console/account?done=linked')
+    expect((await browser.open('/console/account')).text).toContain('You sign in with Example ID')
+  })
+
   test('is connected with nobody who belongs to another account', async () => {
     const [ada, ben] = [await person(open), await person(open)]
     await signInAt(visitor(open.api.url), { person: ben.person })
@@ -285,10 +298,12 @@ describe('a provider that is away', () => {
 
   test('or that calls itself something else is not used', async () => {
     const provider = await startOpenId()
-    const api = await startApi({ openId: { ...provider.options, issuer: provider.issuer.replace('127.0.0.1', 'localhost') } })
-    provider.serve(api.url)
-    expect((await visitor(api.url).open('/sign-in/oidc')).status).toBe(503)
-    await api.stop()
+    for (const issuer of [provider.issuer.replace('127.0.0.1', 'localhost'), `${provider.issuer}/`]) {
+      const api = await startApi({ openId: { ...provider.options, issuer } })
+      provider.serve(api.url)
+      expect((await visitor(api.url).open('/sign-in/oidc')).status).toBe(503)
+      await api.stop()
+    }
     await provider.stop()
   })
 

@@ -67,6 +67,9 @@ export function openIdProvider(options: OpenIdOptions, outgoing: Outgoing): Sign
         ],
       },
     )
+    // The library takes two notations of one address for the same, and for some providers a pattern: the links would have another name.
+    const named = configuration.serverMetadata().issuer
+    if (named !== options.issuer) throw new Error(`the provider calls itself ${named}: OIDC_ISSUER must be exactly that`)
     return { library, configuration, until: performance.now() + KEPT_MS }
   }
 
@@ -87,6 +90,7 @@ export function openIdProvider(options: OpenIdOptions, outgoing: Outgoing): Sign
   }
 
   return {
+    issuer: options.issuer,
     name: options.name,
     isRequired: options.isRequired,
     async begin({ redirectUri, state, nonce, verifier, provedSince }) {
