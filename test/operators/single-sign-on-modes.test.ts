@@ -1,63 +1,20 @@
-// Single sign-on of somebody who is signed in, without its provider, and as the only way in.
+// Single sign-on of somebody who is signed in, and without its provider.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { demandSecondFactor, resetOperator } from '../../domain/operators/accounts.ts'
-import { makeLink } from '../../domain/operators/links.ts'
 import { linkByProvider } from '../../domain/operators/provider-sign-in.ts'
-import { readSession } from '../../domain/operators/session.ts'
 import { transaction } from '../../store/transaction.ts'
-import { startApi, type TestApi } from '../harness/api.ts'
-import { type AtProvider, comingBack, signInAt, startOpenId, type TestTrip } from '../harness/open-id.ts'
-import { newOperator, PASSWORD, type Visitor, visitor } from '../harness/operators.ts'
+import { startApi } from '../harness/api.ts'
+import { comingBack, signInAt, startOpenId, type TestTrip } from '../harness/open-id.ts'
+import { PASSWORD, type Visitor, visitor } from '../harness/operators.ts'
+import { grow, inSession, isRecent, longSignedIn, type OpenIdService, openIdService, person } from '../harness/single-sign-on.ts'
 import { until } from '../harness/until.ts'
 
-/** Each service has a provider of its own, which knows its address. */
-async function service(isRequired: boolean) {
-  const provider = await startOpenId()
-  const api = await startApi({ openId: { ...provider.options, isRequired } })
-  provider.serve(api.url)
-  const stop = async () => {
-    await api.stop()
-    await provider.stop()
-  }
-  return { provider, api, stop }
-}
-type Service = Awaited<ReturnType<typeof service>>
-
-let open: Service
-let required: Service
+let open: OpenIdService
 beforeAll(async () => {
-  open = await service(false)
-  required = await service(true)
+  open = await openIdService(false)
 })
-afterAll(async () => {
-  await open?.stop()
-  await required?.stop()
-})
-beforeEach(async () => {
-  for (const { api } of [open, required]) await api.pool.query('delete from operator_guesses')
-})
-
-let people = 0
-async function person({ api, provider }: Service, claims: { email?: string; email_verified?: boolean } = {}) {
-  const operator = await newOperator(api)
-  const subject = `subject-${++people}`
-  provider.people.set(subject, { email: operator.email, email_verified: true, ...claims })
-  return { ...operator, person: subject, cookies: new Map<string, string>() }
-}
-type Person = Awaited<ReturnType<typeof person>>
-
-const inSession = (api: TestApi, browser: Visitor) => readSession(api.pool, browser.cookies.get('perennial') ?? '')
-const isRecent = async (api: TestApi, browser: Visitor) => (await inSession(api, browser))?.isRecent
-const grow = (api: TestApi, { id }: { id: string }) =>
-  api.pool.query(`update operator_sessions set authenticated_at = authenticated_at - interval '11 minutes' where operator = $1`, [id])
-
-/** A session that single sign-on has made, and whose last password or code is old. */
-async function longSignedIn(where: Service, who: Person, at: Partial<AtProvider> = {}) {
-  const browser = visitor(where.api.url)
-  await signInAt(browser, { person: who.person, cookies: who.cookies, ...at })
-  await grow(where.api, who)
-  return browser
-}
+afterAll(() => open?.stop())
+beforeEach(() => open.api.pool.query('delete from operator_guesses'))
 
 describe('a session', () => {
   test('is as recent as the sign-in at the provider', async () => {
@@ -78,6 +35,13 @@ describe('a session', () => {
     await browser.open('/sign-in/again')
     expect((await browser.send('/sign-in/again', { password: PASSWORD })).status).toBe(303)
     expect(await isRecent(open.api, browser)).toBe(true)
+  })
+
+  test('is not recent where the time of the provider is none', async () => {
+    const ada = await person(open)
+    const browser = visitor(open.api.url)
+    await signInAt(browser, { person: ada.person, ago: -1e15 })
+    expect(await inSession(open.api, browser)).toMatchObject({ operator: { id: ada.id }, authenticatedAt: null, isRecent: false })
   })
 
   test('is not opened by a sign-in at the provider that is older than a session may be', async () => {
@@ -233,6 +197,18 @@ describe('an account', () => {
     expect(rows).toEqual([])
   })
 
+  test.each([
+    ['has a NUL', 'ada\0@elsewhere.example'],
+    ['is longer than any', `${'a'.repeat(243)}@example.org`],
+  ])('is connected without an address that %s', async (_what, email) => {
+    const ada = await person(open, { email, email_verified: true })
+    const browser = visitor(open.api.url)
+    await browser.signIn(ada.email)
+    expect((await signInAt(browser, { ...(await linkOf(browser)), person: ada.person })).status).toBe(303)
+    const { rows } = await open.api.pool.query('select email from operator_identities where operator = $1', [ada.id])
+    expect(rows).toEqual([{ email: null }])
+  })
+
   test('is connected at no wish of another site', async () => {
     const [ada, eve] = [await person(open), await person(open)]
     const [browser, other] = [visitor(open.api.url), visitor(open.api.url)]
@@ -259,7 +235,7 @@ describe('an account', () => {
 
 describe('a provider that is away', () => {
   test('is told at once, and the password opens; it is found again as soon as it is there', async () => {
-    const away = await service(false)
+    const away = await openIdService(false)
     const { api, provider } = away
     const ada = await person(away)
     provider.isDown = true
@@ -308,7 +284,7 @@ describe('a provider that is away', () => {
   })
 
   test('or whose token has the signature of another key is not believed', async () => {
-    const forged = await service(false)
+    const forged = await openIdService(false)
     forged.provider.isForged = true
     const ada = await person(forged)
     const browser = visitor(forged.api.url)
@@ -326,76 +302,5 @@ describe('a provider that is away', () => {
     ])
     expect((await browser.open('/sign-in')).text).not.toContain('oidc')
     await api.stop()
-  })
-})
-
-describe('where people sign in at the provider alone', () => {
-  /** As the command line makes a link. */
-  const linkFor = (id: string) =>
-    transaction(required.api.pool, async tx => {
-      await resetOperator(tx, id)
-      return makeLink(tx, id)
-    })
-  const join = async (browser: Visitor, code: string) => {
-    await browser.open('/console/join')
-    return browser.send('/console/join', { code, password: PASSWORD, repeated: PASSWORD })
-  }
-
-  test('the page has no password, and the right one opens nothing', async () => {
-    const { api } = required
-    const ada = await person(required)
-    const browser = visitor(api.url)
-    const page = await browser.open('/sign-in?next=/docs')
-    expect([page.text.includes('Sign in with Example ID'), page.text.includes('password')]).toEqual([true, false])
-    // The token of another form of this browser.
-    await browser.open('/console/join')
-    const answer = await browser.send('/sign-in', { email: ada.email, password: PASSWORD })
-    expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Passwords do not sign in here any more.')])
-    expect((await api.pool.query('select 1 from operator_sessions where operator = $1', [ada.id])).rowCount).toBe(0)
-    expect((await signInAt(browser, { person: ada.person })).status).toBe(303)
-  })
-
-  test('a password is not changed, and makes no session recent', async () => {
-    const ada = await person(required)
-    const browser = await longSignedIn(required, ada)
-    await browser.open('/sign-in/again')
-    const sent = { current: PASSWORD, password: 'over the hills at noon', repeated: 'over the hills at noon' }
-    const session = await inSession(required.api, browser)
-    expect((await browser.send('/console/account/password', sent)).status).toBe(403)
-    expect(await inSession(required.api, browser)).toEqual(session)
-    expect(session?.isRecent).toBe(false)
-  })
-
-  test('a password does not count when somebody is asked again', async () => {
-    const ada = await person(required)
-    const browser = await longSignedIn(required, ada)
-    const page = await browser.open('/sign-in/again')
-    expect(page.text).not.toContain('type="password"')
-    await browser.open('/console/account')
-    expect((await browser.send('/sign-in/again', { password: PASSWORD })).status).toBe(403)
-    expect(await isRecent(required.api, browser)).toBe(false)
-    expect((await signInAt(browser, { person: ada.person, start: '?for=again' })).status).toBe(303)
-    expect(await isRecent(required.api, browser)).toBe(true)
-  })
-
-  test('a link of the command line opens a session, in which the password counts', async () => {
-    const ada = await person(required)
-    const browser = visitor(required.api.url)
-    expect((await join(browser, await linkFor(ada.id))).location).toBe('/console/account')
-    expect(await inSession(required.api, browser)).toMatchObject({ operator: { id: ada.id }, isByProvider: false })
-    await grow(required.api, ada)
-    await browser.open('/sign-in/again')
-    expect((await browser.send('/sign-in/again', { password: PASSWORD, next: '/docs' })).location).toBe('/docs')
-    expect((await browser.open('/console/account')).text).toContain('Connect with Example ID')
-  })
-
-  test('such a link sets up a second factor where one is demanded', async () => {
-    const ada = await person(required)
-    await transaction(required.api.pool, tx => demandSecondFactor(tx, ada.id, true))
-    const browser = visitor(required.api.url)
-    const answer = await join(browser, await linkFor(ada.id))
-    expect(answer.location).toBe('/sign-in/second-factor')
-    expect(await inSession(required.api, browser)).toBeNull()
-    expect((await browser.open('/sign-in/second-factor')).text).toContain('<svg')
   })
 })

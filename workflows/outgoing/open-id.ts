@@ -24,6 +24,10 @@ const CLOCK_SECONDS = 60
 /** Our own sessions last as long. A provider that is asked for this must say when the person has signed in. */
 const LONGEST_SIGN_IN_SECONDS = 7 * 24 * 3600
 const MOST_OF_SUBJECT = 255
+/** The longest e-mail address that SMTP transmits. */
+const MOST_OF_EMAIL = 254
+/** In the year 2096: what is later is no time in seconds. */
+const LATEST_SECONDS = 4_000_000_000
 const MOST_OF_WHY = 500
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
@@ -139,7 +143,7 @@ async function personOf(
   const tokens = await library.authorizationCodeGrant(configuration, new URL(`${redirectUri}?${query}`), checks)
   const claims = tokens.claims()!
   const { iss: issuer, sub: subject, auth_time: authenticatedAt } = claims
-  if (subject.length > MOST_OF_SUBJECT || /\p{C}/u.test(subject)) throw new Error('the subject is no name')
+  if (!isStorable(subject, MOST_OF_SUBJECT)) throw new Error('the subject is no name')
   // Many providers have the address in the answer of their userinfo endpoint alone.
   const isElsewhere = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
   const { email, email_verified: isVerified } = isElsewhere
@@ -148,11 +152,17 @@ async function personOf(
   return {
     issuer,
     subject,
-    email: typeof email === 'string' ? email : null,
+    email: isStorable(email, MOST_OF_EMAIL) ? email : null,
     isEmailVerified: isVerified === true,
-    authenticatedAt: typeof authenticatedAt === 'number' ? authenticatedAt : null,
+    authenticatedAt: isSeconds(authenticatedAt) ? authenticatedAt : null,
   }
 }
+
+/** Postgres takes no NUL and no half of a surrogate pair. */
+const isStorable = (value: unknown, most: number): value is string =>
+  typeof value === 'string' && value.length <= most && !/\p{C}/u.test(value)
+
+const isSeconds = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= LATEST_SECONDS
 
 function* causesOf(error: unknown): Generator<Error & { code?: unknown; status?: unknown; error?: unknown; error_description?: unknown }> {
   for (let one = error; one instanceof Error; one = one.cause) yield one
