@@ -5,7 +5,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../app/config.ts'
 
-const ISSUER = { OIDC_ISSUER: 'https://id.example.org/realms/team/', OIDC_CLIENT_ID: 'perennial' }
+const ISSUER = {
+  OIDC_ISSUER: 'https://id.example.org/realms/team/',
+  OIDC_CLIENT_ID: 'perennial',
+  PUBLIC_URL: 'https://perennial.example.org',
+}
 
 describe('single sign-on', () => {
   test('is off without an issuer', () => {
@@ -50,6 +54,8 @@ describe('single sign-on', () => {
       { OIDC_ISSUER: 'http://10.0.0.7', ALLOW_PRIVATE_NETWORK: 'true' },
       'OIDC_ISSUER must begin with https:// (http:// with localhost alone)',
     ],
+    [{ OIDC_ISSUER: 'https://id.example.org/.well-known/openid-configuration' }, 'OIDC_ISSUER must be the address before /.well-known/'],
+    [{ PUBLIC_URL: '' }, 'OIDC_ISSUER needs PUBLIC_URL'],
     [{ OIDC_CLIENT_ID: '' }, 'OIDC_ISSUER needs OIDC_CLIENT_ID'],
     [{ OIDC_ISSUER: '' }, 'OIDC_CLIENT_ID needs OIDC_ISSUER'],
     [{ OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_REQUIRED: 'true' }, 'OIDC_REQUIRED needs OIDC_ISSUER'],
