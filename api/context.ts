@@ -22,7 +22,7 @@ export type ClaimAttempt = { store: string | null; ids: Record<string, string> }
  * What the layers of the onion tell each other. `operation`: the id of the operation, or `none`; a label of log and metrics. `route`: the
  * path with the names of its parameters, for the log: the path itself has ids of customers. `attempt`: what a purchase or a notification is about.
  * `actsIn`: the environment of the user on whom the operation acts, where it is not that of the key. `claimed`: what a purchase claims; `claimant`: for
- * whom, where the path does not name the user. `dryRun`: its refusal is nobody's refused purchase.
+ * whom, where the path does not name the user. `dryRun`: its refusal is nobody's refused purchase. `formCookie`: that the answer sets for its forms.
  */
 export type RequestState = {
   requestId: string
@@ -35,6 +35,7 @@ export type RequestState = {
   claimed?: AttemptedClaim
   claimant?: string
   dryRun?: boolean
+  formCookie?: string
 }
 
 export type Context = Koa.ParameterizedContext<RequestState>

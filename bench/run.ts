@@ -33,6 +33,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   'sdk-start': () => import('./sdk-start.ts'),
   launch: () => import('./launch.ts'),
   access: () => import('./access.ts'),
+  'mcp-call': () => import('./mcp-call.ts'),
   fold: () => import('./fold.ts'),
 }
 

@@ -7,7 +7,7 @@ import { createOperatorAction, inviteOperatorAction } from './operator/create.ts
 import { commandOf } from './program.ts'
 import { jsonText, textTable } from './table.ts'
 
-const HEADERS = ['e-mail', 'name', 'rights', 'password', 'second factor', 'single sign-on', 'created', 'last used']
+const HEADERS = ['e-mail', 'name', 'rights', 'password', 'second factor', 'passkeys', 'single sign-on', 'created', 'last used']
 
 const listOperatorsAction = action({
   name: 'list',
@@ -29,6 +29,7 @@ const listOperatorsAction = action({
         ],
         ...[
           one.has_second_factor ? 'yes' : one.needs_second_factor ? 'demanded' : 'no',
+          String(one.passkeys),
           one.has_single_sign_on ? 'yes' : 'no',
           one.created_at,
           one.last_used_at ?? '-',

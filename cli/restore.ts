@@ -1,6 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Config, readConfig } from '../app/config.ts'
+import { type EndedSignIns, endSignIns } from '../domain/operators/end-sign-ins.ts'
 import { secretsFrom } from '../domain/projects/secrets.ts'
 import { loadExports } from '../store/dump/export-files.ts'
 import { loadDump, refuseUnknownSchema } from '../store/dump/load.ts'
@@ -14,6 +15,8 @@ import { action } from './definition.ts'
 import { CliError } from './failure.ts'
 import { commandOf } from './program.ts'
 
+const counted = (number: number, what: string) => `${number} ${what}${number === 1 ? '' : 's'}`
+
 /** Fills an empty installation from a backup: all of it or nothing. */
 async function restoreFrom(dir: string, { env, signal, out }: CommandContext): Promise<number> {
   const config = readConfig(env)
@@ -25,9 +28,13 @@ async function restoreFrom(dir: string, { env, signal, out }: CommandContext): P
 
   const target = await openUnmigrated({ ...config, log: () => {} })
   let undo = async () => {}
+  let ended: EndedSignIns = { sessions: 0, links: 0, grants: 0 }
   try {
     await loadDump(target.url, dir, manifest, {
       signal,
+      settleRows: async db => {
+        ended = await endSignIns(db)
+      },
       moveFiles: async db => {
         await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
         undo = await loadExports(join(dir, 'exports'), join(config.dataDir, 'exports'), manifest.files, signal)
@@ -43,6 +50,9 @@ async function restoreFrom(dir: string, { env, signal, out }: CommandContext): P
   }
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   out(`Restored ${rows} rows and ${manifest.files.length} export files as of ${manifest.created_at}.`)
+  out(
+    `Nobody is signed in: ${counted(ended.sessions, 'session')}, ${counted(ended.links, 'link')} and ${counted(ended.grants, 'grant')} of assistants have ended.`,
+  )
   out('Open work continues here as soon as the service starts: do not start the old installation again.')
   return 0
 }

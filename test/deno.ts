@@ -94,6 +94,7 @@ export const ON_DENO: Record<string, string[]> = {
   'stories of each area': [
     'automations/automation-runs/flow',
     'automations/starting',
+    'operators/passkeys',
     'operators/sign-in',
     'operators/single-sign-on',
     'operators/single-sign-on-modes',

@@ -6,6 +6,8 @@ import { Problem } from '../errors.ts'
 import { joined } from '../joined.ts'
 import { unknownKeys } from '../unknown-keys.ts'
 
+const MOST_KNOWN = 10_000
+
 const metadata = (publicUrl: string) => `resource_metadata="${publicUrl}/.well-known/oauth-protected-resource/mcp"`
 
 const unauthorized = (publicUrl: string, hasToken: boolean) =>
@@ -21,18 +23,23 @@ export const insufficientScope = (publicUrl: string, needed: readonly string[]):
 
 /** Header and address -> whose grant it is, or 401. It is looked up for each request, so that the end of a grant or of a role works at once. */
 export function grants(pool: Pool): (header: string | undefined, address: string, publicUrl: string) => Promise<GrantOwner> {
+  /** Hashes of tokens that were found: looking them up again does not count against their address, which many people may share. */
+  const known = new Set<string>()
   const unknown = unknownKeys()
   const look = joined((hash: string) => findGrant(pool, Buffer.from(hash, 'hex')))
   return async (header, address, publicUrl) => {
     const token = bearerOf(header)
     if (token === undefined) throw unauthorized(publicUrl, header !== undefined)
     const hash = hashKey(token).toString('hex')
-    if (unknown.isRefused(hash)) throw unauthorized(publicUrl, true)
-    const found = await unknown.lookUp(address, () => look(hash))
+    if (!known.has(hash) && unknown.isRefused(hash)) throw unauthorized(publicUrl, true)
+    const found = await (known.has(hash) ? look(hash) : unknown.lookUp(address, () => look(hash)))
     if (!found) {
+      known.delete(hash)
       unknown.refuse(hash)
       throw unauthorized(publicUrl, true)
     }
+    if (known.size >= MOST_KNOWN) known.delete(known.values().next().value!)
+    known.add(hash)
     // The request does not wait for it, and a use that could not be noted is noted with the next one.
     if (found.isUseDue) noteGrantUse(pool, found.owner.keyId).catch(() => {})
     return found.owner

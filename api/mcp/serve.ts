@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { toNodeHandler } from '@modelcontextprotocol/node'
 import type { Context, Layer } from '../context.ts'
 import { Problem } from '../errors.ts'
 import { readBody } from '../read-body.ts'
@@ -7,8 +6,7 @@ import { grants, insufficientScope } from './authenticate.ts'
 import { callLimit } from './call-limit.ts'
 import type { CallDeps } from './deps.ts'
 import { assertSameSite } from './guard.ts'
-import { authInfoOf, faces } from './protocol.ts'
-import { mcpServers } from './server.ts'
+import type { Handlers } from './handlers.ts'
 import { isSelected, readTools, type Selection, selectionIn, type Tools } from './tools.ts'
 
 const MEBIBYTE = 1_048_576
@@ -64,9 +62,12 @@ export function serveMcp(call: CallDeps): Layer {
   const tools = readTools()
   const ownerOf = grants(deps.checks)
   const take = callLimit()
-  const { json, stream } = faces(mcpServers(call, tools), error => deps.log.debug({ err: error }, 'a message of MCP was refused'))
-  const onerror = (error: Error) => deps.log.error({ err: error }, 'request failed')
-  const answers = { json: toNodeHandler(json, { onerror }), stream: toNodeHandler(stream, { onerror }) }
+  // With the first request: the packages of the protocol are a fifth of the processor time of a start.
+  let loaded: Promise<Handlers> | undefined
+  const handlers = () => {
+    loaded ??= import('./handlers.ts').then(({ handlersOf }) => handlersOf(call, tools))
+    return loaded
+  }
 
   async function answer(ctx: Context): Promise<void> {
     const { req: request, state } = ctx
@@ -84,12 +85,10 @@ export function serveMcp(call: CallDeps): Layer {
     const { body, names, requests } = await bodyOf(request)
     take(owner.keyId, Math.max(1, requests))
     assertScopes(tools, selection, names, owner.scopes as ReadonlySet<string>, publicUrl)
+    const handle = (await handlers())[kind]
     // The transports want both types, and what a client accepts is decided above.
     request.headers.accept = 'application/json, text/event-stream'
-    ctx.respond = false
-    ctx.res.statusCode = 200
-    const authInfo = authInfoOf({ owner, requestId: state.requestId, selection })
-    await answers[kind](Object.assign(request, { auth: authInfo }), ctx.res, body)
+    await handle(ctx, body, { owner, requestId: state.requestId, selection })
   }
 
   return async (ctx, next) => (ctx.path === '/mcp' ? answer(ctx) : next())

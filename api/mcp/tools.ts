@@ -30,6 +30,7 @@ const KNOWN = new Set(['toolsets', 'read_only', 'tools'])
 
 /** Reads `?toolsets=`, `?read_only=` and `?tools=`; `findsTools`: what the operator has chosen. Throws `invalid_data` for anything else. */
 export function selectionIn(search: URLSearchParams, tools: Tools, findsTools: boolean): Selection {
+  if (search.size === 0) return { resources: null, readOnly: false, find: findsTools }
   const names = new Set([...tools.values()].map(({ resource }) => resource))
   const faults: { field: string; message: string }[] = []
   for (const name of new Set(search.keys())) {

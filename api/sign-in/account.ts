@@ -1,16 +1,20 @@
 import { changePassword } from '../../domain/operators/change-password.ts'
 import { type WaysIn, waysIn } from '../../domain/operators/identities.ts'
+import { listPasskeys } from '../../domain/operators/passkeys/passkey.ts'
 import { type SecondFactor, secondFactorOf } from '../../domain/operators/second-factor.ts'
 import { endSession, endSessions, type ListedSession, listSessions, type SignedIn } from '../../domain/operators/session.ts'
 import type { Context } from '../context.ts'
+import { deviceOf } from './device.ts'
+import { failedBy, WRONG_CODE } from './failed.ts'
 import { FormProblem, formToken, linkToken, readForm, type SentForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { faultsOf } from './join.ts'
-import { alert, field, notice, showPage } from './page.ts'
+import { alert, field, notice, showPage, when } from './page.ts'
 import type { PageDeps } from './page-deps.ts'
+import { passkeySite } from './passkey-form.ts'
+import { passkeySection } from './passkey-list.ts'
 import { providerLink } from './provider-link.ts'
 import { askToSignIn, callerOf, redirectTo, setCookie, signedIn } from './session.ts'
-import { failedBy, WRONG_CODE } from './sign-in.ts'
 
 export const ACCOUNT = '/console/account'
 
@@ -19,6 +23,10 @@ const DONE: Record<string, string> = {
   session: 'The session has ended.',
   sessions: 'All other sessions have ended.',
   removed: 'The second factor is off.',
+  passkey: 'The passkey is added. You can sign in with it from now on.',
+  'passkey-removed':
+    'The passkey is removed, and the sessions that it has opened have ended. Your device may still offer it: delete it there, too.',
+  'passkey-needed': 'A second factor is demanded of your account: add another passkey, or set up an app, before you remove this one.',
   linked: 'Your account is connected: from now on you sign in there.',
 }
 
@@ -40,34 +48,6 @@ export const withForm = (take: (deps: PageDeps, ctx: Context, who: SignedIn, for
     await withOperator((_deps, _ctx, who) => take(deps, ctx, who, form))(deps, ctx)
   }
 
-export const when = (time: string): Html => {
-  const at = new Date(time).toISOString()
-  return html`<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`
-}
-
-const BROWSERS: readonly (readonly [RegExp, string])[] = [
-  [/Edg\//, 'Edge'],
-  [/Firefox\//, 'Firefox'],
-  [/Chrom(e|ium)\//, 'Chrome'],
-  [/Safari\//, 'Safari'],
-]
-const SYSTEMS: readonly (readonly [RegExp, string])[] = [
-  [/iPhone|iPad/, 'iOS'],
-  [/Android/, 'Android'],
-  [/Windows/, 'Windows'],
-  [/Mac OS/, 'macOS'],
-  [/Linux/, 'Linux'],
-]
-
-/** A browser and its system in two words; what is not known is shown as it was sent. */
-function deviceOf(userAgent: string | null): string {
-  if (userAgent === null) return 'Unknown browser'
-  const named = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1]
-  const [browser, system] = [named(BROWSERS), named(SYSTEMS)]
-  if (browser === undefined) return userAgent
-  return system === undefined ? browser : `${browser} on ${system}`
-}
-
 const sessionLine = (deps: PageDeps, ctx: Context, { id, created_at, last_used_at, address, user_agent }: ListedSession, own: string) =>
   html`<li><div><p>${deviceOf(user_agent)}${id === own && html` <span class="here">this browser</span>`}</p>
 <p class="small">${address ?? 'unknown address'}, signed in ${when(created_at)}, last used ${when(last_used_at)}</p></div>
@@ -83,7 +63,7 @@ ${
     : html`<p>Your account is not connected with ${provider.name} yet.</p>${providerLink(provider, ACCOUNT, { isPlain: true, purpose: 'link', token })}`
 }</section>`
 
-function factorSection({ isOn, isNeeded, codesLeft }: SecondFactor, token: Html): Html {
+function factorSection({ isOn, isNeeded, codesLeft, passkeys }: SecondFactor, token: Html): Html {
   const left = codesLeft === 1 ? '1 recovery code is' : `${codesLeft} recovery codes are`
   return html`<section><h2>Second factor</h2>
 ${
@@ -91,7 +71,7 @@ ${
     ? html`<p>On: a code of your app is asked for at sign-in. ${left} left.</p>
 <div class="actions"><form method="post" action="${ACCOUNT}/recovery-codes">${token}<button class="plain">New recovery codes</button></form>
 ${!isNeeded && html`<form method="post" action="${ACCOUNT}/second-factor">${token}<button class="plain" name="step" value="remove">Turn off</button></form>`}</div>`
-    : html`<p>Off: whoever knows your password is you.</p>
+    : html`<p>${isNeeded && passkeys > 0 ? 'Off: you sign in with a passkey.' : 'Off: whoever knows your password is you.'}</p>
 <form method="post" action="${ACCOUNT}/second-factor">${token}<button name="step" value="begin">Set up</button></form>`
 }</section>`
 }
@@ -111,14 +91,17 @@ ${field({ name: 'repeated', label: 'The new one again', type: 'password', autoco
 
 async function showAccount(deps: PageDeps, ctx: Context, who: SignedIn, shown: Shown = {}): Promise<void> {
   const { operator, session } = who
-  const [factor, sessions] = [await secondFactorOf(deps.pool, operator.id), await listSessions(deps.pool, operator.id)]
+  const factor = await secondFactorOf(deps.pool, operator.id)
+  const [passkeys, sessions] = [await listPasskeys(deps.pool, operator.id), await listSessions(deps.pool, operator.id)]
   const ways = await waysIn(deps.pool, operator.id, deps.provider?.issuer ?? null)
   // Where people sign in at the provider alone, a password opens nothing.
   const isByPassword = !deps.provider?.isRequired
   const token = formToken(deps, ctx)
   const body = html`${notice(DONE[String(ctx.query.done ?? '')])}
 <p>${operator.name}, ${operator.email}${operator.isOwner && ', owner of this installation'}</p>
-${providerSection(deps, ways, linkToken(deps, ctx))}${isByPassword && ways.hasPassword && factorSection(factor, token)}${isByPassword && passwordSection(ways, factor, token, shown)}
+${providerSection(deps, ways, linkToken(deps, ctx))}${isByPassword && ways.hasPassword && factorSection(factor, token)}
+${passkeySite(deps) !== null && passkeySection(passkeys, { path: `${ACCOUNT}/passkeys`, token })}
+${isByPassword && passwordSection(ways, factor, token, shown)}
 <section><h2>Sessions</h2><p>A session ends after 8 hours without use, and after 7 days in any case.</p>
 <ul class="sessions">${sessions.map(one => sessionLine(deps, ctx, one, session))}</ul>
 ${sessions.length > 1 && html`<form method="post" action="${ACCOUNT}/sessions">${token}<button class="plain" name="session" value="others">End all others</button></form>`}</section>

@@ -2,10 +2,10 @@ import { audit } from '../../domain/kernel/audit/record.ts'
 import { endGrant, type ListedGrant, listGrants } from '../../domain/operators/grants/grant.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Context } from '../context.ts'
-import { ACCOUNT, when, withForm, withOperator } from './account.ts'
+import { ACCOUNT, withForm, withOperator } from './account.ts'
 import { formToken } from './form.ts'
 import { type Html, html } from './html.ts'
-import { notice, showPage } from './page.ts'
+import { notice, showPage, when } from './page.ts'
 import { redirectTo, type SessionDeps } from './session.ts'
 
 export const ASSISTANTS = `${ACCOUNT}/assistants`

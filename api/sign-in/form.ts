@@ -37,18 +37,22 @@ export function linkToken(deps: SessionDeps, ctx: Context): string | null {
 export const hasLinkToken = (deps: SessionDeps, ctx: Context): boolean =>
   isTokenOf(deps, cookieOf(deps, ctx), String(ctx.query.token ?? ''), 'link')
 
-/** The hidden field that every form has. Sets a cookie for it where nobody is signed in. */
-export function formToken(deps: SessionDeps, ctx: Context): Html {
-  let cookie = cookieOf(deps, ctx) ?? cookieOf(deps, ctx, FORM_COOKIE)
-  if (cookie === undefined) {
-    cookie = bearerToken()
-    setCookie(deps, ctx, cookie, FORM_COOKIE)
-  }
-  return html`<input type="hidden" name="form_token" value="${tokenOf(deps, cookie)}">`
+/** The cookie to which the forms of a page belong. Sets one where nobody is signed in. */
+export function formCookie(deps: SessionDeps, ctx: Context): string {
+  const sent = cookieOf(deps, ctx) ?? cookieOf(deps, ctx, FORM_COOKIE) ?? ctx.state.formCookie
+  if (sent !== undefined) return sent
+  const cookie = bearerToken()
+  setCookie(deps, ctx, cookie, FORM_COOKIE)
+  ctx.state.formCookie = cookie
+  return cookie
 }
 
-/** `get` answers '' for a field that is missing. */
-export type SentForm = { get(name: string): string; all(name: string): string[] }
+/** The hidden field that every form has. */
+export const formToken = (deps: SessionDeps, ctx: Context): Html =>
+  html`<input type="hidden" name="form_token" value="${tokenOf(deps, formCookie(deps, ctx))}">`
+
+/** `get` answers '' for a field that is missing. `cookie`: to which the form belongs. */
+export type SentForm = { get(name: string): string; all(name: string): string[]; cookie: string }
 
 /** The fields of a form that this service has shown to this browser. Throws `FormProblem` for every other request. */
 export async function readForm(deps: SessionDeps, ctx: Context): Promise<SentForm> {
@@ -60,9 +64,9 @@ export async function readForm(deps: SessionDeps, ctx: Context): Promise<SentFor
   })
   const fields = new URLSearchParams(bytes.toString('utf8'))
   const cookie = cookieOf(deps, ctx) ?? cookieOf(deps, ctx, FORM_COOKIE)
-  if (!isTokenOf(deps, cookie, fields.get('form_token') ?? ''))
+  if (!isTokenOf(deps, cookie, fields.get('form_token') ?? '') || cookie === undefined)
     throw new FormProblem(403, 'The form is out of date, or cookies are switched off. Open the page again and send it once more.')
-  return { get: name => fields.get(name) ?? '', all: name => fields.getAll(name) }
+  return { get: name => fields.get(name) ?? '', all: name => fields.getAll(name), cookie }
 }
 
 /**

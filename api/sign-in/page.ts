@@ -67,6 +67,12 @@ ${scripts.map(name => html`<script type="module" src="${ASSETS}/${name}.js"></sc
 `.text
 }
 
+/** Of an instant, to the minute. */
+export const when = (time: string): Html => {
+  const at = new Date(time).toISOString()
+  return html`<time datetime="${at}">${at.slice(0, 16).replace('T', ' ')} UTC</time>`
+}
+
 /** A sentence that is read out at once: what was wrong. */
 export const alert = (text: string | null | undefined): Html | null =>
   text === null || text === undefined ? null : html`<p class="alert" role="alert">${text}</p>`
@@ -85,12 +91,14 @@ type Field = {
   isOptional?: boolean
   isCode?: boolean
   isFirst?: boolean
+  /** Characters. */
+  most?: number
 }
 
 /** A labelled field with its hint and its fault, which a screen reader reads with it. */
-export function field({ name, label, type = 'text', value, autocomplete, hint, fault, isOptional, isCode, isFirst }: Field): Html {
+export function field({ name, label, type = 'text', value, autocomplete, hint, fault, isOptional, isCode, isFirst, most }: Field): Html {
   const described = [...(hint === undefined ? [] : [`${name}-hint`]), ...(fault === undefined ? [] : [`${name}-fault`])]
   return html`<div class="field"><label for="${name}">${label}</label>
-<input id="${name}" name="${name}" type="${type}" value="${value ?? ''}" autocomplete="${autocomplete}"${!isOptional && new Html(' required')}${isFirst && new Html(' autofocus')}${isCode && new Html(' spellcheck="false" autocapitalize="none" class="code"')}${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}${fault !== undefined && new Html(' aria-invalid="true"')}>
+<input id="${name}" name="${name}" type="${type}" value="${value ?? ''}" autocomplete="${autocomplete}"${most !== undefined && html` maxlength="${most}"`}${!isOptional && new Html(' required')}${isFirst && new Html(' autofocus')}${isCode && new Html(' spellcheck="false" autocapitalize="none" class="code"')}${described.length > 0 && html` aria-describedby="${described.join(' ')}"`}${fault !== undefined && new Html(' aria-invalid="true"')}>
 ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}${fault !== undefined && html`<p class="fault" id="${name}-fault">${fault}</p>`}</div>`
 }

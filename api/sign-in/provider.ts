@@ -4,13 +4,14 @@ import { authenticateByProvider, linkByProvider, signInByProvider } from '../../
 import type { Context } from '../context.ts'
 import { ACCOUNT } from './account.ts'
 import { showAgain } from './again.ts'
+import { type Failed, lockedFor } from './failed.ts'
 import { FormProblem, hasLinkToken } from './form.ts'
 import { html } from './html.ts'
 import { alert, showPage } from './page.ts'
 import type { PageDeps } from './page-deps.ts'
 import type { Purpose } from './provider-link.ts'
 import { askAgain, callerOf, localPath, redirectTo, signedIn } from './session.ts'
-import { begin, type Failed, lockedFor, requestOf, showSignIn, withNext } from './sign-in.ts'
+import { begin, requestOf, showSignIn, withNext } from './sign-in.ts'
 import { beginTrip, endTrip, type Trip, toldOf } from './trip.ts'
 
 /** A provider that is away is asked again after so long. */

@@ -3,7 +3,8 @@ import { Refusal } from '../../domain/kernel/refusal.ts'
 import type { Context, Layer } from '../context.ts'
 import { getAccount, postPassword, postSessions } from './account.ts'
 import { getFactor, postFactor, postRecoveryCodes } from './account-factor.ts'
-import { getAgain, postAgain } from './again.ts'
+import { getPasskeys, postPasskeys, postRemovePasskey } from './account-passkeys.ts'
+import { getAgain, postAgain, postAgainWithPasskey } from './again.ts'
 import { ASSISTANTS, getAssistants, postAssistants } from './assistants.ts'
 import { FormProblem } from './form.ts'
 import { html } from './html.ts'
@@ -12,16 +13,25 @@ import { ASSETS, protect, showPage } from './page.ts'
 import type { PageDeps } from './page-deps.ts'
 import { getCallback, getProvider } from './provider.ts'
 import { PROVIDER } from './provider-link.ts'
-import { getCode, getSetUp, getSignIn, postCode, postSetUp, postSignIn, postSignOut } from './sign-in.ts'
+import { redirectTo } from './session.ts'
+import { getCode, getSetUp, getSignIn, postCode, postPasskey, postSetUp, postSignIn, postSignOut } from './sign-in.ts'
 
 type Answer = (deps: PageDeps, ctx: Context) => Promise<void>
 type Methods = { get?: Answer; post?: Answer }
 
+/** The address of a page that was the answer to a form. */
+const instead =
+  (path: string): Answer =>
+  async (_deps, ctx) =>
+    redirectTo(ctx, path)
+
 const PAGES: Record<string, Methods> = {
   '/sign-in': { get: getSignIn, post: postSignIn },
+  '/sign-in/passkey': { get: instead('/sign-in'), post: postPasskey },
   '/sign-in/code': { get: getCode, post: postCode },
   '/sign-in/second-factor': { get: (deps, ctx) => getSetUp(deps, ctx), post: postSetUp },
   '/sign-in/again': { get: getAgain, post: postAgain },
+  '/sign-in/again/passkey': { get: instead('/sign-in/again'), post: postAgainWithPasskey },
   [PROVIDER]: { get: getProvider },
   [`${PROVIDER}/callback`]: { get: getCallback },
   '/sign-out': { post: postSignOut },
@@ -30,6 +40,8 @@ const PAGES: Record<string, Methods> = {
   '/console/account': { get: getAccount },
   '/console/account/password': { post: postPassword },
   '/console/account/second-factor': { get: getFactor, post: postFactor },
+  '/console/account/passkeys': { get: getPasskeys, post: postPasskeys },
+  '/console/account/passkeys/remove': { post: postRemovePasskey },
   '/console/account/recovery-codes': { post: postRecoveryCodes },
   '/console/account/sessions': { post: postSessions },
   [ASSISTANTS]: { get: getAssistants, post: postAssistants },
@@ -38,6 +50,7 @@ const PAGES: Record<string, Methods> = {
 const FILES: Record<string, readonly [file: string, type: string]> = {
   'pages.css': ['sign-in/pages.css', 'text/css; charset=utf-8'],
   'code.js': ['sign-in/code.js', 'text/javascript; charset=utf-8'],
+  'passkey.js': ['sign-in/passkey.js', 'text/javascript; charset=utf-8'],
   'theme.js': ['assets/theme.js', 'text/javascript; charset=utf-8'],
   'icon.svg': ['assets/icon.svg', 'image/svg+xml'],
 }

@@ -1,11 +1,14 @@
+import { signInWithPasskey } from '../../domain/operators/passkeys/sign-in.ts'
 import { secondFactorInSetUp } from '../../domain/operators/second-factor.ts'
 import { endSessionOf, type MissingStep, readPending } from '../../domain/operators/session.ts'
 import { confirmCode, confirmSetUp, signIn } from '../../domain/operators/sign-in.ts'
 import type { Context } from '../context.ts'
+import { type Failed, failedBy, WRONG_CODE } from './failed.ts'
 import { formToken, readForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { alert, field, notice, showPage } from './page.ts'
 import type { PageDeps } from './page-deps.ts'
+import { answerIn, failedPasskey, PASSKEY_SCRIPT, passkeyButton } from './passkey-form.ts'
 import { providerLink } from './provider-link.ts'
 import { recoveryCodes, secretPicture } from './second-factor.ts'
 import { callerOf, cookieOf, localPath, redirectTo, type SessionDeps, setCookie, signedIn } from './session.ts'
@@ -15,27 +18,20 @@ export const withNext = (path: string, to: string) => `${path}?next=${encodeURIC
 
 /** The same for each reason: the page does not tell whether an account exists. */
 const WRONG = 'E-mail address or password is wrong.'
-export const WRONG_CODE = 'This code is wrong, or it was used already.'
-export const lockedFor = (seconds: number) => {
-  const minutes = Math.ceil(seconds / 60)
-  return `Too many attempts. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`
-}
+const NEEDS_PASSKEY = 'The password alone is not enough for your account. Sign in with your passkey.'
+/** A form of before. */
+const NO_PASSWORDS = { status: 403, text: 'Passwords do not sign in here any more.' }
+const NO_PASSKEYS = { status: 403, text: 'Passkeys do not sign in here any more.' }
 
 /** Where somebody gives what a session still needs. */
 export const pathOfStep = (awaits: MissingStep) => (awaits === 'code' ? '/sign-in/code' : '/sign-in/second-factor')
 
-/** `request`: its id, for whoever looks into the log. */
-export type Failed = { status: number; text: string; retryAfter?: number; request?: string }
-
-export const failedBy = (outcome: { is: 'wrong' } | { is: 'locked'; seconds: number }, wrong: string): Failed =>
-  outcome.is === 'locked' ? { status: 429, text: lockedFor(outcome.seconds), retryAfter: outcome.seconds } : { status: 401, text: wrong }
-
-export function showSignIn(
+export async function showSignIn(
   deps: PageDeps,
   ctx: Context,
   to: string,
   { email = '', failed, done }: { email?: string; failed?: Failed; done?: string } = {},
-): void {
+): Promise<void> {
   if (failed?.retryAfter !== undefined) ctx.set('Retry-After', String(failed.retryAfter))
   const { provider } = deps
   const said = html`${notice(done)}${alert(failed?.text)}${requestOf(failed)}`
@@ -45,13 +41,14 @@ export function showSignIn(
     : html`${said}
 <form method="post" action="/sign-in">
 ${formToken(deps, ctx)}${next(to)}
-${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username', isFirst: email === '' })}
+${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username webauthn', isFirst: email === '' })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', isFirst: email !== '' })}
 <button type="submit">Sign in</button>
 </form>
+${await passkeyButton(deps, ctx, { action: '/sign-in/passkey', page: withNext('/sign-in', to), to, text: 'Sign in with a passkey' })}
 ${provider && html`<p class="or">or</p>${providerLink(provider, to, { isPlain: true })}`}
 <p class="below">No account, or the password is lost? Whoever runs this service sends you a link.</p>`
-  showPage(ctx, { title: 'Sign in', body }, failed?.status)
+  showPage(ctx, { title: 'Sign in', body, scripts: [PASSKEY_SCRIPT] }, failed?.status)
 }
 
 export const requestOf = (failed: Failed | undefined): Html | false =>
@@ -60,20 +57,31 @@ export const requestOf = (failed: Failed | undefined): Html | false =>
 export async function getSignIn(deps: PageDeps, ctx: Context): Promise<void> {
   const to = localPath(ctx.query.next as string | undefined)
   if (await signedIn(deps, ctx)) return redirectTo(ctx, to)
-  showSignIn(deps, ctx, to, { ...(ctx.query.done === 'signed-out' && { done: 'You are signed out.' }) })
+  return showSignIn(deps, ctx, to, { ...(ctx.query.done === 'signed-out' && { done: 'You are signed out.' }) })
 }
 
 export async function postSignIn(deps: PageDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
   const to = localPath(form.get('next'))
-  // A form of before: the password is not even looked at.
-  if (deps.provider?.isRequired)
-    return showSignIn(deps, ctx, to, { failed: { status: 403, text: 'Passwords do not sign in here any more.' } })
+  // The password is not even looked at.
+  if (deps.provider?.isRequired) return showSignIn(deps, ctx, to, { failed: NO_PASSWORDS })
   const email = form.get('email')
   const outcome = await signIn(deps, { email, password: form.get('password') }, callerOf(ctx))
+  if (outcome.is === 'needs_passkey') return showSignIn(deps, ctx, to, { email, failed: { status: 401, text: NEEDS_PASSKEY } })
   if (outcome.is !== 'signed_in') return showSignIn(deps, ctx, to, { email, failed: failedBy(outcome, WRONG) })
   await begin(deps, ctx, outcome)
   redirectTo(ctx, outcome.awaits === null ? to : withNext(pathOfStep(outcome.awaits), to))
+}
+
+export async function postPasskey(deps: PageDeps, ctx: Context): Promise<void> {
+  const form = await readForm(deps, ctx)
+  const to = localPath(form.get('next'))
+  if (deps.provider?.isRequired) return showSignIn(deps, ctx, to, { failed: NO_PASSKEYS })
+  const answer = answerIn(deps, form)
+  const outcome = answer ? await signInWithPasskey(deps, answer, callerOf(ctx)) : ({ is: 'wrong' } as const)
+  if (outcome.is !== 'signed_in') return showSignIn(deps, ctx, to, { failed: failedPasskey(deps, outcome) })
+  await begin(deps, ctx, outcome)
+  redirectTo(ctx, to)
 }
 
 /** The session of before ends: a token that somebody has planted in the browser opens nothing. */

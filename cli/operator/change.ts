@@ -55,7 +55,7 @@ export const roleAction = action({
 
 export const resetAction = action({
   name: 'reset',
-  summary: 'end the password, the second factor and all sessions of an operator; prints a link for a new password',
+  summary: 'end the password, the second factor, the passkeys and all sessions of an operator; prints a link for a new password',
   arguments: [EMAIL],
   examples: ['operator reset ben@example.org'],
   async run({ args: [email] }, context) {
@@ -115,7 +115,7 @@ export const secondFactorAction = action({
     { name: 'WHETHER', says: 'needed or optional', choices: ['needed', 'optional'] },
     { ...EMAIL, isOptional: true },
   ],
-  details: 'Whoever has none signs in anew and sets one up before anything else.',
+  details: 'Whoever has none signs in anew and sets one up before anything else. Signing in with a passkey is enough.',
   examples: ['operator second-factor needed', 'operator second-factor needed ada@example.org'],
   async run({ args: [whether, email] }, { env, out }) {
     if (whether !== 'needed' && whether !== 'optional') throw new UsageError('needed or optional?')

@@ -7,6 +7,7 @@ import { accountName, isAccountName } from './account-name.ts'
 import { endGrants } from './grants/grant.ts'
 import { endIdentities } from './identities.ts'
 import { endFirstLink, endLinks, hasOperators, lockFirstOperator, readLink, takeLink } from './links.ts'
+import { clearPasskeys } from './passkeys/passkey.ts'
 import { assertChoosable, hashPassword } from './password.ts'
 import type { ProjectRole } from './roles.ts'
 import { beginSecondFactor, clearSecondFactor } from './second-factor.ts'
@@ -88,6 +89,7 @@ export type ListedOperator = {
   roles: Record<string, ProjectRole>
   has_password: boolean
   has_second_factor: boolean
+  passkeys: number
   has_single_sign_on: boolean
   needs_second_factor: boolean
   created_at: string
@@ -95,6 +97,7 @@ export type ListedOperator = {
 }
 
 const LISTED = `o.id, o.email, o.name, o.is_owner, o.password_hash is not null as has_password, o.totp_secret is not null as has_second_factor,
+  (select count(*) from operator_passkeys where operator = o.id and ended_at is null)::int as passkeys,
   exists (select 1 from operator_identities where operator = o.id) as has_single_sign_on, o.needs_second_factor, o.created_at,
   coalesce((select jsonb_object_agg(project, role) from operator_roles where operator = o.id), '{}') as roles,
   (select max(last_used_at) from operator_sessions where operator = o.id and awaits is null) as last_used_at`
@@ -152,6 +155,7 @@ export async function closeOperator(tx: Tx, operator: string): Promise<void> {
   await assertAnotherOwner(tx, operator)
   await tx.query('update operators set closed_at = clock_timestamp(), password_hash = null where id = $1', [operator])
   await clearSecondFactor(tx, operator)
+  await clearPasskeys(tx, operator)
   await endIdentities(tx, operator)
   await tx.query('delete from operator_roles where operator = $1', [operator])
   await endLinks(tx, operator)
@@ -159,11 +163,12 @@ export async function closeOperator(tx: Tx, operator: string): Promise<void> {
   await endGrants(tx, 'operator', operator)
 }
 
-/** Password, second factor, single sign-on, sessions and assistants are gone: what remains is a link with which a new password is chosen. */
+/** Password, second factor, passkeys, single sign-on, sessions and assistants are gone: what remains is a link with which a new password is chosen. */
 export async function resetOperator(tx: Tx, operator: string): Promise<void> {
   await lockOperator(tx, operator)
   await tx.query('update operators set password_hash = null where id = $1', [operator])
   await clearSecondFactor(tx, operator)
+  await clearPasskeys(tx, operator)
   await endIdentities(tx, operator)
   await endSessions(tx, operator)
   // Whoever had the account may have allowed an assistant of their own.
@@ -176,7 +181,7 @@ export async function demandSecondFactor(tx: Tx, operator: string | null, isNeed
   else await tx.query('update operators set needs_second_factor = $2 where id = $1', [operator, isNeeded])
   if (!isNeeded) return
   await tx.query(
-    `delete from operator_sessions where not by_provider
+    `delete from operator_sessions where passkey is null and not by_provider
        and operator in (select id from operators where totp_secret is null and ($1::text is null or id = $1))`,
     [operator],
   )

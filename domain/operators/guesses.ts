@@ -9,16 +9,23 @@ const MOST = 5
 /** Within so long, and for so long. */
 const MINUTES = 15
 
-/** A guess at a password or a code, which counts as wrong until it is forgiven. */
-type Guess = { id: string; account: string; address: string }
+/** A guess at a password or a code, which counts as wrong until it is forgiven. `account` is null where none was named. */
+type Guess = { id: string; account: string | null; address: string }
 export type Begun = { is: 'begun'; guess: Guess } | { is: 'locked'; seconds: number }
 
-/** What is guessed. `address`: a network address, or the part of it that one host cannot change. */
-export type Guessed = { email: string; address: string }
+/** What is guessed. `email`: null where no account is named. `address`: a network address, or the part of it that one host cannot change. */
+export type Guessed = { email: string | null; address: string }
 
-const subjectsOf = (secrets: Secrets, { email, address }: Guessed) =>
+type Subjects = Pick<Guess, 'account' | 'address'>
+
+const subjectsOf = (secrets: Secrets, { email, address }: Guessed) => ({
   // People type passwords in the wrong field: what was guessed is not stored in clear.
-  ({ account: secrets.pseudonym(`account ${accountName(email)}`), address: secrets.pseudonym(`address ${address}`) })
+  account: email === null ? null : secrets.pseudonym(`account ${accountName(email)}`),
+  address: secrets.pseudonym(`address ${address}`),
+})
+
+/** In one order, in which they are locked. */
+const namesOf = ({ account, address }: Subjects): string[] => (account === null ? [address] : [account, address].sort())
 
 /** For how many seconds one of them is still locked; null: none is. */
 async function secondsLocked(db: Db, subjects: readonly string[]): Promise<number | null> {
@@ -44,14 +51,14 @@ const insertGuess = (db: Db, subjects: readonly string[], id: string) =>
  */
 export async function beginGuess(pool: Pool, secrets: Secrets, guessed: Guessed): Promise<Begun> {
   const subjects = subjectsOf(secrets, guessed)
-  const both = Object.values(subjects).sort()
+  const counted = namesOf(subjects)
   const id = orderedId('gss')
   return transaction(pool, async tx => {
     // Statements of their own: the count below must see what the locks have waited for.
-    for (const subject of both) await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK.guesses, subject])
-    const seconds = await secondsLocked(tx, both)
+    for (const subject of counted) await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK.guesses, subject])
+    const seconds = await secondsLocked(tx, counted)
     if (seconds !== null) return { is: 'locked', seconds }
-    await insertGuess(tx, both, id)
+    await insertGuess(tx, counted, id)
     await tx.query(
       `delete from operator_guesses where (subject, id) in (
          select subject, id from operator_guesses where at < clock_timestamp() - interval '1 hour' limit 100 for update skip locked)`,
@@ -62,13 +69,12 @@ export async function beginGuess(pool: Pool, secrets: Secrets, guessed: Guessed)
 
 /** For how many seconds an address, or an account from there, is locked where nothing is guessed; null: it is not. */
 export function lockOf(db: Db, secrets: Secrets, address: string, email?: string): Promise<number | null> {
-  const subjects = subjectsOf(secrets, { email: email ?? '', address })
-  return secondsLocked(db, email === undefined ? [subjects.address] : Object.values(subjects))
+  return secondsLocked(db, namesOf(subjectsOf(secrets, { email: email ?? null, address })))
 }
 
 /** Something wrong came from an address, and nobody knows for which account. */
 export async function countWrong(db: Db, secrets: Secrets, address: string): Promise<void> {
-  await insertGuess(db, [subjectsOf(secrets, { email: '', address }).address], orderedId('gss'))
+  await insertGuess(db, namesOf(subjectsOf(secrets, { email: null, address })), orderedId('gss'))
 }
 
 /** The guess was right. The other guesses at the account stay: there is a second thing to guess. */

@@ -93,17 +93,22 @@ export async function newRecoveryCodes(tx: Tx, operator: string): Promise<string
   return codes
 }
 
-export type SecondFactor = { isOn: boolean; isNeeded: boolean; codesLeft: number }
+/** `isOn`: of codes; `passkeys`: how many sign in. */
+export type SecondFactor = { isOn: boolean; isNeeded: boolean; codesLeft: number; passkeys: number }
 
 export async function secondFactorOf(db: Db, operator: string): Promise<SecondFactor> {
   const { rows } = await db.query<SecondFactor>(
     `select o.totp_secret is not null as "isOn", o.needs_second_factor or p.needs_second_factor as "isNeeded",
-       (select count(*) from operator_recovery_codes where operator = o.id)::int as "codesLeft"
+       (select count(*) from operator_recovery_codes where operator = o.id)::int as "codesLeft",
+       (select count(*) from operator_passkeys where operator = o.id and ended_at is null)::int as passkeys
      from operators o, operator_policy p where o.id = $1`,
     [operator],
   )
-  return rows[0] ?? { isOn: false, isNeeded: false, codesLeft: 0 }
+  return rows[0] ?? { isOn: false, isNeeded: false, codesLeft: 0, passkeys: 0 }
 }
+
+/** Whether the password alone shows that somebody is still there: not where codes are on, or where a second factor is demanded and a passkey is one. */
+export const isPasswordEnough = ({ isOn, isNeeded, passkeys }: SecondFactor): boolean => !isOn && !(isNeeded && passkeys > 0)
 
 /** Throws `conflict` where a second factor is demanded. */
 export async function removeSecondFactor(tx: Tx, operator: string): Promise<void> {

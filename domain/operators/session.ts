@@ -6,8 +6,8 @@ import { hashKey } from '../projects/secrets.ts'
 export type Operator = { id: string; email: string; name: string; isOwner: boolean }
 
 /**
- * `isRecent`: the operator has given a password or a code within the last ten minutes. `authenticatedAt`: null where a provider does not say it.
- * `isByProvider`: single sign-on has made the session.
+ * `isRecent`: the operator has given a password, a code or a passkey within the last ten minutes. `authenticatedAt`: null where a provider does
+ * not say it. `isByProvider`: single sign-on has made the session.
  */
 export type SignedIn = { operator: Operator; session: string; authenticatedAt: string | null; isRecent: boolean; isByProvider: boolean }
 
@@ -19,8 +19,12 @@ export type PendingSession = { operator: Operator; session: string; awaits: Miss
 export type Device = { address: string | null; userAgent: string | null }
 
 const IN_FORCE = `s.expires_at > clock_timestamp() and s.last_used_at > clock_timestamp() - interval '8 hours' and o.closed_at is null`
-/** Where a second factor is demanded a session without one opens nothing, also one that began at the same moment as the demand. */
-const IS_ENOUGH = `(s.awaits is not null or s.by_provider or o.totp_secret is not null or not (o.needs_second_factor or p.needs_second_factor))`
+/**
+ * Where a second factor is demanded a session without one opens nothing, also one that began at the same moment as the demand. A passkey is both
+ * factors.
+ */
+const IS_ENOUGH = `(s.awaits is not null or s.passkey is not null or s.by_provider or o.totp_secret is not null
+  or not (o.needs_second_factor or p.needs_second_factor))`
 /** At most one write a minute for each session, however many requests and processes there are. */
 const IS_USE_DUE = `s.last_used_at <= clock_timestamp() - interval '1 minute'`
 const MOST_OF_USER_AGENT = 200
@@ -83,20 +87,24 @@ export type ByProvider = { authenticatedAt: number | null }
 
 /**
  * Makes a session and returns its token, which nothing shows again. A session lasts 7 days at most, and one that awaits something 10 minutes.
- * The caller has the row of the operator locked. `byProvider`: single sign-on has opened it.
+ * The caller has the row of the operator locked. `passkey`: the one that has opened it; `byProvider`: single sign-on has opened it.
  */
 export async function createSession(
   tx: Tx,
   operator: string,
   device: Device,
-  { awaits = null, byProvider = null }: { awaits?: MissingStep | null; byProvider?: ByProvider | null } = {},
+  {
+    awaits = null,
+    passkey = null,
+    byProvider = null,
+  }: { awaits?: MissingStep | null; passkey?: string | null; byProvider?: ByProvider | null } = {},
 ): Promise<string> {
   const token = bearerToken()
   const userAgent = device.userAgent?.slice(0, MOST_OF_USER_AGENT) ?? null
   await tx.query(
-    `insert into operator_sessions (id, operator, hash, awaits, expires_at, address, user_agent, by_provider, authenticated_at)
-     values ($1, $2, $3, $4, clock_timestamp() + case when $4::text is null then interval '7 days' else interval '10 minutes' end, $5, $6, $7,
-       case when not $7 or $8::float8 is not null then least(to_timestamp($8), clock_timestamp()) end)`,
+    `insert into operator_sessions (id, operator, hash, awaits, expires_at, address, user_agent, passkey, by_provider, authenticated_at)
+     values ($1, $2, $3, $4, clock_timestamp() + case when $4::text is null then interval '7 days' else interval '10 minutes' end, $5, $6, $7, $8,
+       case when not $8 or $9::float8 is not null then least(to_timestamp($9), clock_timestamp()) end)`,
     [
       orderedId('ses'),
       operator,
@@ -104,6 +112,7 @@ export async function createSession(
       awaits,
       device.address,
       userAgent,
+      passkey,
       byProvider !== null,
       byProvider?.authenticatedAt ?? null,
     ],
@@ -144,22 +153,23 @@ export async function endSessions(db: Db, operator: string, but: string | null =
 /** Ends a session and makes another one in its place: its token is a new one. Throws `not_found` if it has ended meanwhile. */
 export async function renewSession(tx: Tx, operator: string, session: string, device: Device): Promise<string> {
   await lockOperator(tx, operator)
-  const { rows } = await tx.query<{ by_provider: boolean; expires_at: string }>(
-    'delete from operator_sessions where operator = $1 and id = $2 returning by_provider, expires_at',
+  const { rows } = await tx.query<{ passkey: string | null; by_provider: boolean; expires_at: string }>(
+    'delete from operator_sessions where operator = $1 and id = $2 returning passkey, by_provider, expires_at',
     [operator, session],
   )
   if (!rows[0]) throw notFound('session')
-  const token = await createSession(tx, operator, device)
+  const { passkey, by_provider: isByProvider, expires_at: end } = rows[0]
+  const token = await createSession(tx, operator, device, { passkey })
   // The person must come back to the provider as soon as before: it may know them no longer.
-  if (rows[0].by_provider)
-    await tx.query('update operator_sessions set by_provider = true, expires_at = $2 where hash = $1', [hashKey(token), rows[0].expires_at])
+  if (isByProvider)
+    await tx.query('update operator_sessions set by_provider = true, expires_at = $2 where hash = $1', [hashKey(token), end])
   return token
 }
 
 /** Until the transaction ends, nothing else about the account changes. */
 export const lockOperator = (tx: Tx, operator: string) => tx.query('select 1 from operators where id = $1 for no key update', [operator])
 
-/** The operator has given a password or a code again. False: the session has ended. */
+/** The operator has given a password, a code or a passkey again. False: the session has ended. */
 export async function noteAuthenticated(db: Db, session: string): Promise<boolean> {
   return (await db.query('update operator_sessions set authenticated_at = clock_timestamp() where id = $1', [session])).rowCount === 1
 }

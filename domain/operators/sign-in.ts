@@ -4,7 +4,7 @@ import type { Secrets } from '../projects/secrets.ts'
 import { accountName } from './account-name.ts'
 import { beginGuess, checkGuess, forgiveAccount, forgiveGuess } from './guesses.ts'
 import { hashPassword, isOutdated, isPassword } from './password.ts'
-import { beginSecondFactor, confirmSecondFactor, secondFactorOf, takeCode } from './second-factor.ts'
+import { beginSecondFactor, confirmSecondFactor, isPasswordEnough, secondFactorOf, takeCode } from './second-factor.ts'
 import {
   createSession,
   type Device,
@@ -37,12 +37,15 @@ async function findAccount(db: Db, email: string): Promise<Account | null> {
   return rows[0] ?? null
 }
 
-/** Signs in with e-mail address and password. An account that does not exist gets the same answers, after the same work. */
+/**
+ * Signs in with e-mail address and password. An account that does not exist gets the same answers, after the same work. `needs_passkey`: a second
+ * factor is demanded, and the account has one that this page does not ask for.
+ */
 export async function signIn(
   { pool, secrets }: SignInDeps,
   { email, password }: { email: string; password: string },
   { network, device }: SignInCaller,
-): Promise<SignInOutcome> {
+): Promise<SignInOutcome | { is: 'needs_passkey' }> {
   const begun = await beginGuess(pool, secrets, { email, address: network })
   if (begun.is === 'locked') return begun
   return checkGuess(pool, begun.guess, async () => {
@@ -54,6 +57,10 @@ export async function signIn(
     return transaction(pool, async tx => {
       const awaits = await awaitedOf(tx, account.id, stored, hash)
       if (awaits === undefined) return { is: 'wrong' }
+      if (awaits === 'passkey') {
+        await forgiveGuess(tx, begun.guess)
+        return { is: 'needs_passkey' }
+      }
       if (awaits === 'set_up') {
         await endSetUps(tx, account.id)
         await beginSecondFactor(tx, secrets, account.id)
@@ -66,15 +73,19 @@ export async function signIn(
 }
 
 /** Locks the account whose password is still the one that was checked; undefined: it has changed, or the account was closed. */
-async function awaitedOf(tx: Tx, id: string, stored: string, hash: string): Promise<MissingStep | null | undefined> {
-  const { rows } = await tx.query<{ is_on: boolean; is_needed: boolean }>(
+async function awaitedOf(tx: Tx, id: string, stored: string, hash: string): Promise<MissingStep | 'passkey' | null | undefined> {
+  const { rows } = await tx.query<{ is_on: boolean; is_needed: boolean; has_passkey: boolean }>(
     `update operators o set password_hash = $3 from operator_policy p where o.id = $1 and o.password_hash = $2 and o.closed_at is null
-     returning o.totp_secret is not null as is_on, o.needs_second_factor or p.needs_second_factor as is_needed`,
+     returning o.totp_secret is not null as is_on, o.needs_second_factor or p.needs_second_factor as is_needed,
+       exists (select 1 from operator_passkeys where operator = o.id and ended_at is null) as has_passkey`,
     [id, stored, hash],
   )
   if (!rows[0]) return undefined
-  const { is_on: isOn, is_needed: isNeeded } = rows[0]
-  return isOn ? 'code' : isNeeded ? 'set_up' : null
+  const { is_on: isOn, is_needed: isNeeded, has_passkey: hasPasskey } = rows[0]
+  if (isOn) return 'code'
+  // Whoever has guessed the password sets up no second factor beside the one that is there.
+  if (isNeeded) return hasPasskey ? 'passkey' : 'set_up'
+  return null
 }
 
 /** The second step: a code of the app or a recovery code. The session gets another token. */
@@ -116,8 +127,8 @@ export function confirmSetUp(
 }
 
 /**
- * Gives password or code once more. `code`: six digits or a recovery code. Where a second factor is on, the password alone is not enough: it says
- * nothing of the second thing that is guessed, and the session is as old as before.
+ * Gives password or code once more. `code`: six digits or a recovery code. Where a second factor is on or demanded, the password alone is not enough:
+ * it says nothing of the second thing that is guessed, and the session is as old as before.
  */
 export async function authenticateAgain(
   { pool, secrets }: SignInDeps,
@@ -134,7 +145,7 @@ export async function authenticateAgain(
       await lockOperator(tx, operator.id)
       if ('code' in given) {
         if (!(await takeCode(tx, secrets, operator.id, given.code))) return { is: 'wrong' }
-      } else if ((await secondFactorOf(tx, operator.id)).isOn) {
+      } else if (!isPasswordEnough(await secondFactorOf(tx, operator.id))) {
         await forgiveGuess(tx, begun.guess)
         return { is: 'wrong' }
       }

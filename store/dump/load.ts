@@ -18,6 +18,8 @@ export type LoadOptions = {
   signal: AbortSignal
   /** Restores what belongs to the rows but is not in the database. Called right before the commit. */
   moveFiles: (db: Tx) => Promise<void>
+  /** Changes rows that must not be as they were. Called when all are loaded and migrated. */
+  settleRows?: (db: Tx) => Promise<void>
   migrations?: Migration[]
 }
 
@@ -47,6 +49,7 @@ export async function loadDump(url: string, dir: string, manifest: Manifest, opt
       await db.query('begin')
       await db.query(`${EXACT_TEXT}; set local idle_in_transaction_session_timeout = 0`)
       await load(db, dir, manifest, options)
+      await options.settleRows?.(db)
       await options.moveFiles(db)
       options.signal.throwIfAborted()
       await db.query('commit')

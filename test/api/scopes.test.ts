@@ -16,6 +16,13 @@ const SECRET_KEY_ONLY = ['v4RegenerateProjectSecret']
 /** Scopes of the other access and of the other resources. */
 const others = (scope: string) => SCOPES.filter(one => one !== scope)
 
+/** What is refused after it was decided who may call the operation; of one without parameters and body all of it. */
+const faulty = (operation: Described) => ({
+  path: Object.fromEntries(pathParameters(operation).map(name => [name, '!'])),
+  query: { '?': 1 },
+  ...(operation.body && { body: 1 }),
+})
+
 let api: TestApi
 beforeAll(async () => {
   api = await startApi()
@@ -59,12 +66,7 @@ describe.concurrent('a named key', () => {
     expect([answer.status, answer.body.error.code]).toEqual([403, 'control_forbidden'])
     expect(answer.body.error.message).toContain(scope)
     // Nothing of the request was read, and what it names is still there for the Secret Key.
-    const faulty = await send({
-      path: Object.fromEntries(pathParameters(operation).map(name => [name, '!'])),
-      query: { '?': 1 },
-      ...(operation.body && { body: 1 }),
-    })
-    expect(faulty.status).toBe(403)
+    expect((await send(faulty(operation))).status).toBe(403)
     if (operation.auth === 'secret') expect((await home.send(operation, request)).status).toBe(operation.success)
   })
 
@@ -91,4 +93,15 @@ describe.concurrent('a named key', () => {
     const answer = await operationRequests({ ...api }, key).send(operation, { path: {}, query: {} })
     expect([answer.status, answer.body.error.message]).toEqual([403, expect.stringContaining('sandbox')])
   })
+})
+
+test('a named key of no scope calls nothing, and one of all scopes whatever is open to keys', async () => {
+  const project = await api.newProject()
+  const [nothing, everything] = await Promise.all([[], SCOPES].map(async scopes => (await namedKey(api, project, scopes)).key))
+  for (const operation of operations) {
+    const { id, auth } = operation
+    const isClosed = auth !== 'secret' || [...SECRET_KEY_ONLY, ...SANDBOX_ONLY].includes(id)
+    const status = async (key: string) => (await operationRequests({ ...api }, key).send(operation, faulty(operation))).status
+    expect([id, await status(nothing!), (await status(everything!)) === 403]).toEqual([id, 403, isClosed])
+  }
 })

@@ -145,8 +145,8 @@ export type TestApiOptions = {
   documents?: Outgoing
   /** The provider of single sign-on. */
   openId?: OpenIdOptions
-  /** The address that the service has for the world, where it matters. */
-  publicUrl?: string
+  /** The address that the service has for the world, where it matters; `localhost` with the port that the system has chosen. */
+  publicUrl?: string | 'localhost'
 }
 
 export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProjectKeys> {
@@ -250,7 +250,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   }
   const server = await listen(deps, { port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${server.port}`
-  deps.publicUrl = options.publicUrl ?? url
+  deps.publicUrl = options.publicUrl === 'localhost' ? `http://localhost:${server.port}` : (options.publicUrl ?? url)
   const beside = options.replica
     ? await startBeside(deps, typeof options.replica === 'string' ? options.replica : join(files, 'replicas'))
     : null

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { OAuthClientProvider } from '@modelcontextprotocol/client'
 import { SCOPES } from '../../schemas/generated/operations.ts'
 import type { TestApi, TestProjectKeys } from './api.ts'
 import { newOperator, type Visitor, visitor } from './operators.ts'
@@ -72,6 +73,33 @@ export const takeOf = (query: URLSearchParams, clientId: string, verifier: strin
   redirect_uri: REDIRECT,
   code_verifier: verifier,
 })
+
+/** Keeps in memory what a client keeps on disk, for the official clients of both packages. */
+export function clientMemory(redirectUrl = REDIRECT) {
+  // biome-ignore lint/suspicious/noExplicitAny: values of every shape
+  const kept: Record<string, any> = {}
+  const provider = {
+    redirectUrl,
+    clientMetadata: {
+      client_name: 'Official client',
+      redirect_uris: [redirectUrl],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    },
+    state: () => 'state of the client',
+    clientInformation: () => kept.client,
+    saveClientInformation: (client: unknown) => Object.assign(kept, { client: client }),
+    tokens: () => kept.tokens,
+    saveTokens: (tokens: unknown) => Object.assign(kept, { tokens: tokens }),
+    redirectToAuthorization: (url: URL) => Object.assign(kept, { url: url }),
+    saveCodeVerifier: (verifier: string) => Object.assign(kept, { verifier: verifier }),
+    codeVerifier: () => kept.verifier,
+    discoveryState: () => kept.discovery,
+    saveDiscoveryState: (state: unknown) => Object.assign(kept, { discovery: state }),
+  } as unknown as OAuthClientProvider
+  return { kept, provider }
+}
 
 /** A client with tokens, as it gets them from an operator. */
 export async function connectedClient(api: TestApi, project = api.project, role = 'admin') {

@@ -50,6 +50,22 @@ describe('who is refused with 401', () => {
     for (const { token } of [expired, ended, closed]) expect((await refused(token))[0]).toBe(401)
   })
 
+  test('whoever tries many unknown tokens is slowed down, and nobody else at the same address whose token is known', async () => {
+    const behind = await startApi({ trustedProxies: 1 })
+    try {
+      const { token } = await newGrant(behind, behind.project)
+      const headers = { 'X-Forwarded-For': '198.51.100.79' }
+      const status = async (key: string) =>
+        (await behind.call('POST', '/mcp', { key, headers, raw: JSON.stringify(message('list_products')) })).status
+      expect(await status(token)).toBe(200)
+      const unknown = Array.from({ length: 120 }, (_, n) => `pna_${String(n).padStart(43, 'x')}`)
+      expect(new Set(await Promise.all(unknown.map(status)))).toEqual(new Set([401, 429]))
+      expect(await status(token)).toBe(200)
+    } finally {
+      await behind.stop()
+    }
+  })
+
   test('v4 and v3 refuse tokens of MCP', async () => {
     expect((await api.call('GET', '/v4/events', { key: grant.token })).status).toBe(401)
     expect((await api.call('GET', '/v3/users/someone/entitlements', { key: grant.token })).status).toBe(401)

@@ -1,11 +1,11 @@
 // An assistant connects as its makers' clients do it: discovery, registration, consent in a browser, tokens, calls, refresh, end.
-import { auth, type OAuthClientProvider } from '@modelcontextprotocol/client'
+import { auth } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { keepRevealed } from '../../domain/operators/grants/reveals.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { connected } from '../harness/mcp.ts'
-import { connectedClient, consent, post, REDIRECT, signedInOperator } from '../harness/oauth.ts'
+import { clientMemory, connectedClient, consent, post, signedInOperator } from '../harness/oauth.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -13,35 +13,8 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-/** Keeps in memory what a client keeps on disk. */
-function memory() {
-  // biome-ignore lint/suspicious/noExplicitAny: values of every shape
-  const kept: Record<string, any> = {}
-  const provider = {
-    redirectUrl: REDIRECT,
-    clientMetadata: {
-      client_name: 'Official client',
-      redirect_uris: [REDIRECT],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'none',
-    },
-    state: () => 'state of the client',
-    clientInformation: () => kept.client,
-    saveClientInformation: (client: unknown) => Object.assign(kept, { client: client }),
-    tokens: () => kept.tokens,
-    saveTokens: (tokens: unknown) => Object.assign(kept, { tokens: tokens }),
-    redirectToAuthorization: (url: URL) => Object.assign(kept, { url: url }),
-    saveCodeVerifier: (verifier: string) => Object.assign(kept, { verifier: verifier }),
-    codeVerifier: () => kept.verifier,
-    discoveryState: () => kept.discovery,
-    saveDiscoveryState: (state: unknown) => Object.assign(kept, { discovery: state }),
-  } as unknown as OAuthClientProvider
-  return { kept, provider }
-}
-
 test('the official client registers, is allowed, lists and calls tools, refreshes, and is ended', async () => {
-  const { kept, provider } = memory()
+  const { kept, provider } = clientMemory()
   const serverUrl = `${api.url}/mcp`
   expect(await auth(provider, { serverUrl, scope: 'entitlements:read entitlements:write' })).toBe('REDIRECT')
   const { browser } = await signedInOperator(api, api.project)
@@ -74,7 +47,7 @@ test('the official client registers, is allowed, lists and calls tools, refreshe
 })
 
 test('nobody is signed in: the consent page comes after the sign-in', async () => {
-  const { kept, provider } = memory()
+  const { kept, provider } = clientMemory()
   await auth(provider, { serverUrl: `${api.url}/mcp` })
   const path = kept.url.pathname + kept.url.search
   const answer = await fetch(api.url + path, { redirect: 'manual' })
@@ -82,7 +55,7 @@ test('nobody is signed in: the consent page comes after the sign-in', async () =
 })
 
 test('deny is told to the client', async () => {
-  const { kept, provider } = memory()
+  const { kept, provider } = clientMemory()
   await auth(provider, { serverUrl: `${api.url}/mcp` })
   const { browser } = await signedInOperator(api, api.project)
   const { query } = await consent(browser, kept.url.pathname + kept.url.search, { decision: 'deny' })
@@ -90,7 +63,7 @@ test('deny is told to the client', async () => {
 })
 
 test('boxes that the role does not cover are greyed out, and are not granted when they are sent', async () => {
-  const { kept, provider } = memory()
+  const { kept, provider } = clientMemory()
   await auth(provider, { serverUrl: `${api.url}/mcp` })
   const { browser } = await signedInOperator(api, api.project, 'viewer')
   const path = kept.url.pathname + kept.url.search
@@ -101,7 +74,7 @@ test('boxes that the role does not cover are greyed out, and are not granted whe
 })
 
 test('at first only reading is ticked; one button ticks the rest, and allows nothing', async () => {
-  const { kept, provider } = memory()
+  const { kept, provider } = clientMemory()
   await auth(provider, { serverUrl: `${api.url}/mcp`, scope: 'events:read events:write project_settings:write' })
   const { browser } = await signedInOperator(api, api.project, 'editor')
   const path = kept.url.pathname + kept.url.search
@@ -117,7 +90,7 @@ test('at first only reading is ticked; one button ticks the rest, and allows not
 })
 
 test('the operator chooses that the assistant finds its tools', async () => {
-  const { kept, provider } = memory()
+  const { kept, provider } = clientMemory()
   await auth(provider, { serverUrl: `${api.url}/mcp` })
   const { browser } = await signedInOperator(api, api.project)
   const { query } = await consent(browser, kept.url.pathname + kept.url.search, { tools: 'find' })

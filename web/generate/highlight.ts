@@ -23,7 +23,8 @@ export async function classHighlighter(): Promise<{ html(code: string, language:
     html(code, language) {
       if (language === '' || language === 'text') return escaped(code)
       if (!isKnown(language)) throw new Error(`no colours for ${language}: name it in LANGUAGES`)
-      const lines = highlighter.codeToTokensWithThemes(code, { lang: language, themes: THEMES })
+      // Without a limit: on a busy machine a line would lose its colours after half a second.
+      const lines = highlighter.codeToTokensWithThemes(code, { lang: language, themes: THEMES, tokenizeTimeLimit: 0 })
       const span = (token: ThemedTokenWithVariants) =>
         token.content.trim() === '' ? token.content : `<span class="${classOf(token)}">${escaped(token.content)}</span>`
       return lines.map(line => line.map(span).join('')).join('\n')

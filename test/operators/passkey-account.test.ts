@@ -1,0 +1,187 @@
+// Adding and removing passkeys, and what a demanded second factor makes of them.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { closeOperator, demandSecondFactor, resetOperator } from '../../domain/operators/accounts.ts'
+import { addPasskey } from '../../domain/operators/passkeys/add.ts'
+import { readSession } from '../../domain/operators/session.ts'
+import { transaction } from '../../store/transaction.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { authenticator, optionsIn, PRESENT_ONLY, type Wrongs } from '../harness/authenticator.ts'
+import { startOpenId } from '../harness/open-id.ts'
+import { newOperator, PASSWORD, visitor } from '../harness/operators.ts'
+import { ACCOUNT, ORIGIN, PASSKEYS, passkeyFixture } from '../harness/passkeys.ts'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi({ trustedProxies: 1, publicUrl: ORIGIN })
+})
+afterAll(() => api.stop())
+
+const { from, tokenOf, whoIs, passkeysOf, withPasskey, enter } = passkeyFixture(() => api)
+
+describe('a new passkey', () => {
+  const add = async (wrongs: Wrongs, fields: Record<string, string> = {}) => {
+    const { id, email } = await newOperator(api)
+    const browser = from()
+    await browser.signIn(email)
+    const answer = authenticator(ORIGIN).create(optionsIn(await browser.open(PASSKEYS)), wrongs)
+    return { id, seen: await browser.send(PASSKEYS, { answer, name: 'Key', ...fields }) }
+  }
+
+  test.each<[string, Wrongs]>([
+    ['another origin', { origin: 'https://evil.example' }],
+    ['another relying party', { rpId: 'evil.example' }],
+    ['a person who was not verified', { flags: PRESENT_ONLY }],
+    ['a challenge of nobody', { challenge: Buffer.alloc(62).toString('base64url') }],
+    ['a signature in its place', { type: 'webauthn.get' }],
+  ])('of %s is refused', async (_what, wrongs) => {
+    const { id, seen } = await add(wrongs)
+    expect([seen.status, seen.text, await passkeysOf(id)]).toEqual([422, expect.stringContaining('was not taken'), []])
+  })
+
+  test.each(['', '  ', 'n'.repeat(61), 'a\u202eb'])('is not named %j', async name => {
+    const { id, seen } = await add({}, { name })
+    expect([seen.status, seen.text, await passkeysOf(id)]).toEqual([422, expect.stringContaining('between 1 and 60'), []])
+  })
+
+  test('is not asked who has made the device: what it says about that is not read', async () => {
+    const certificate = new Uint8Array(Buffer.from('no certificate'))
+    const attStmt = new Map<string, unknown>([
+      ['alg', -7],
+      ['sig', certificate],
+      ['x5c', [certificate]],
+    ])
+    const { id, seen } = await add({ attestation: { fmt: 'packed', attStmt } })
+    expect([seen.location, (await passkeysOf(id)).length]).toEqual([`${ACCOUNT}?done=passkey`, 1])
+  })
+
+  test('that an account has already is refused, also to another one, and so is a second answer', async () => {
+    const owner = await withPasskey()
+    const stranger = from()
+    await stranger.signIn((await newOperator(api)).email)
+    const answer = owner.device.create(optionsIn(await stranger.open(PASSKEYS)))
+    expect((await stranger.send(PASSKEYS, { answer, name: 'x' })).text).toContain('in use already')
+    const one = authenticator(ORIGIN)
+    const sent = one.create(optionsIn(await owner.browser.open(PASSKEYS)))
+    await owner.browser.send(PASSKEYS, { answer: sent, name: 'x' })
+    await owner.browser.open(ACCOUNT)
+    const [, { id }] = await passkeysOf(owner.id)
+    await owner.browser.send(`${PASSKEYS}/remove`, { passkey: id })
+    await owner.browser.open(PASSKEYS)
+    expect((await owner.browser.send(PASSKEYS, { answer: sent, name: 'x' })).status).toBe(422)
+    expect(await passkeysOf(owner.id)).toHaveLength(1)
+  })
+
+  test('is none of a session that has ended meanwhile, also between its check and its row', async () => {
+    const { id, email } = await newOperator(api)
+    const browser = from()
+    await browser.signIn(email)
+    const who = (await readSession(api.pool, tokenOf(browser)!))!
+    const answer = authenticator(ORIGIN).create(optionsIn(await browser.open(PASSKEYS)))
+    await transaction(api.pool, tx => resetOperator(tx, id))
+    const given = { answer, name: 'x', browser: tokenOf(browser)!, site: { id: 'perennial.example', origin: ORIGIN } }
+    expect(await addPasskey(api, who, given)).toBe('ended')
+    expect((await browser.send(PASSKEYS, { answer, name: 'x' })).location).toContain('/sign-in')
+    expect(await passkeysOf(id)).toEqual([])
+  })
+
+  test('is the twentieth at most', async () => {
+    const owner = await withPasskey()
+    await api.pool.query(
+      `insert into operator_passkeys (id, operator, credential_id, public_key, counter, transports, name)
+       select 'psk_' || n || id, id, convert_to(n || id, 'utf8'), '', 0, '{}', 'x' from operators, generate_series(1, 19) n where id = $1`,
+      [owner.id],
+    )
+    const answer = authenticator(ORIGIN).create(optionsIn(await owner.browser.open(PASSKEYS)))
+    expect((await owner.browser.send(PASSKEYS, { answer, name: 'x' })).text).toContain('has 20 passkeys')
+    expect(await passkeysOf(owner.id)).toHaveLength(20)
+  })
+})
+
+describe('an end', () => {
+  test('of a passkey ends its sessions, but not the one that removes it, and nobody removes that of somebody else', async () => {
+    const [owner, stranger] = [await withPasskey(), await withPasskey()]
+    const [first, second] = [await enter(owner), await enter(owner)]
+    const [{ id }] = await passkeysOf(owner.id)
+    await stranger.browser.open(ACCOUNT)
+    for (const passkey of [id, '\0']) await stranger.browser.send(`${PASSKEYS}/remove`, { passkey })
+    expect(await passkeysOf(owner.id)).toHaveLength(1)
+    await first.browser.open(ACCOUNT)
+    expect((await first.browser.send(`${PASSKEYS}/remove`, { passkey: id })).location).toBe(`${ACCOUNT}?done=passkey-removed`)
+    expect([await whoIs(first.browser), await whoIs(second.browser), await whoIs(owner.browser)]).toEqual([owner.id, null, owner.id])
+    expect((await enter(owner)).seen.status).toBe(401)
+  })
+
+  test.each([
+    ['closed', closeOperator],
+    ['reset', resetOperator],
+  ] as const)('of an account that is %s ends its passkeys', async (_what, end) => {
+    const owner = await withPasskey()
+    const { browser } = await enter(owner)
+    await transaction(api.pool, tx => end(tx, owner.id))
+    expect([await whoIs(browser), await passkeysOf(owner.id), (await enter(owner)).seen.status]).toEqual([null, [], 401])
+  })
+})
+
+describe('a second factor that is demanded', () => {
+  test('is there with a passkey, and the password alone neither opens nor sets up another one', async () => {
+    const owner = await withPasskey()
+    const before = (await enter(owner)).browser
+    await transaction(api.pool, tx => demandSecondFactor(tx, owner.id, true))
+    expect([await whoIs(before), await whoIs(owner.browser)]).toEqual([owner.id, null])
+    const { browser } = await enter(owner)
+    expect(await whoIs(browser)).toBe(owner.id)
+    const guesser = from()
+    const refused = await guesser.signIn(owner.email)
+    expect([refused.status, refused.text, tokenOf(guesser)]).toEqual([401, expect.stringContaining('Sign in with your passkey'), undefined])
+    // The last one stays until there is something else.
+    const [{ id }] = await passkeysOf(owner.id)
+    await browser.open(ACCOUNT)
+    expect((await browser.send(`${PASSKEYS}/remove`, { passkey: id })).location).toBe(`${ACCOUNT}?done=passkey-needed`)
+    // The session stays one of a passkey when the password changes.
+    const password = 'seven lanterns over Brno'
+    await browser.open(ACCOUNT)
+    const changed = await browser.send(`${ACCOUNT}/password`, { current: PASSWORD, password, repeated: password })
+    expect([changed.location, await whoIs(browser)]).toEqual([`${ACCOUNT}?done=password`, owner.id])
+    // Nor is the password enough to be asked again.
+    const page = await browser.open('/sign-in/again?next=/docs')
+    expect([page.text.includes('name="password"'), optionsIn(page).allowCredentials]).toEqual([false, [expect.anything()]])
+    expect((await browser.send('/sign-in/again', { password })).status).toBe(401)
+  })
+
+  test('is set up after the password where no passkey is left, and not by a page of before', async () => {
+    const { id, email } = await newOperator(api)
+    const browser = from()
+    await browser.signIn(email)
+    await api.pool.query('update operators set needs_second_factor = true where id = $1', [id])
+    const guesser = from()
+    expect((await guesser.signIn(email)).location).toContain('/sign-in/second-factor')
+    await api.pool.query('update operators set needs_second_factor = false where id = $1', [id])
+    const answer = authenticator(ORIGIN).create(optionsIn(await browser.open(PASSKEYS)))
+    await browser.send(PASSKEYS, { answer, name: 'x' })
+    expect((await guesser.open('/sign-in/second-factor')).location).toContain('/sign-in?')
+  })
+})
+
+test('where the public address is a bare network address nobody is offered a passkey', async () => {
+  const bare = await startApi()
+  const { email } = await newOperator(bare)
+  const browser = visitor(bare.url)
+  expect((await browser.open('/sign-in')).text).not.toContain('passkey"')
+  await browser.signIn(email)
+  expect((await browser.open(ACCOUNT)).text).not.toContain('Passkeys')
+  expect((await browser.open(PASSKEYS)).location).toBe(ACCOUNT)
+  await bare.stop()
+})
+
+test('where people sign in at the provider alone nobody is offered a passkey, and none signs in', async () => {
+  const provider = await startOpenId()
+  const only = await startApi({ publicUrl: ORIGIN, openId: { ...provider.options, name: 'Example ID', isRequired: true } })
+  const browser = visitor(only.url)
+  expect((await browser.open('/sign-in')).text).not.toContain('data-passkey')
+  // A form of before.
+  await browser.open('/console/join')
+  const answer = await browser.send('/sign-in/passkey', { answer: '{}' })
+  expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Passkeys do not sign in here')])
+  await only.stop()
+  await provider.stop()
+})
