@@ -1,4 +1,4 @@
-import { countWrong, lockOf } from '../../domain/operators/guesses.ts'
+import { beginGuess, checkGuess, forgiveGuess } from '../../domain/operators/guesses.ts'
 import type { ProvidedPerson, SignInProvider } from '../../domain/operators/provider.ts'
 import { authenticateByProvider, linkByProvider, signInByProvider } from '../../domain/operators/provider-sign-in.ts'
 import type { Context } from '../context.ts'
@@ -71,16 +71,18 @@ export async function getCallback(deps: PageDeps, ctx: Context): Promise<void> {
     const text = 'This sign-in was begun in another browser or tab, or more than ten minutes ago. Begin again.'
     return showFailed(deps, ctx, { purpose: 'sign_in', to: localPath(null) }, { status: 400, text }, 'no such trip')
   }
-  const { network } = callerOf(ctx)
-  const seconds = await lockOf(deps.pool, deps.secrets, network)
-  if (seconds !== null) return showLocked(deps, ctx, trip, seconds)
-  const outcome = await provider.finish(ctx.querystring, toldOf(deps, trip))
+  const { pool, secrets } = deps
+  // Of codes that come at the same moment as many are tried as one after the other.
+  const begun = await beginGuess(pool, secrets, { email: null, address: callerOf(ctx).network })
+  if (begun.is === 'locked') return showLocked(deps, ctx, trip, begun.seconds)
+  const outcome = await checkGuess(pool, begun.guess, () => provider.finish(ctx.querystring, toldOf(deps, trip)))
+  // Somebody who has changed their mind brings no code.
+  const isWrong = outcome.is === 'refused' && outcome.isCodeWrong
+  if (!isWrong) await forgiveGuess(pool, begun.guess)
   switch (outcome.is) {
     case 'away':
       return showAway(deps, ctx, provider, trip, outcome.why)
     case 'refused':
-      // Somebody who has changed their mind brings no code.
-      if (outcome.isCodeWrong) await countWrong(deps.pool, deps.secrets, network)
       return showFailed(deps, ctx, trip, { status: 403, text: `${name} has not confirmed who you are. Nothing has changed.` }, outcome.why)
     case 'person':
       return COMING_BACK[trip.purpose](deps, ctx, provider, trip, outcome.person)
