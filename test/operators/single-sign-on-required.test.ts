@@ -43,10 +43,11 @@ describe('where people sign in at the provider alone', () => {
   test('a password is not changed, and makes no session recent', async () => {
     const ada = await person(required)
     const browser = await longSignedIn(required, ada)
-    await browser.open('/sign-in/again')
+    await browser.open('/console/account')
     const sent = { current: PASSWORD, password: 'over the hills at noon', repeated: 'over the hills at noon' }
     const session = await inSession(required.api, browser)
-    expect((await browser.send('/console/account/password', sent)).status).toBe(403)
+    const answer = await browser.send('/console/account/password', sent)
+    expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Passwords do not count here any more.')])
     expect(await inSession(required.api, browser)).toEqual(session)
     expect(session?.isRecent).toBe(false)
   })
