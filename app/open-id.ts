@@ -1,4 +1,4 @@
-import type { OpenIdOptions } from '../workflows/outgoing/open-id.ts'
+import { isProvidersAddress, type OpenIdOptions } from '../workflows/outgoing/open-id.ts'
 
 const OTHERS = ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_CLIENT_AUTH', 'OIDC_NAME', 'OIDC_REQUIRED']
 const MOST_OF_NAME = 40
@@ -20,6 +20,7 @@ export function openIdOptions(
     return found ?? refuse(`${name}=${given}: must be one of ${choices.join(', ')}`)
   }
   checkIssuer(issuer, allowHttp, refuse)
+  if (text('PUBLIC_URL') === undefined) refuse('OIDC_ISSUER needs PUBLIC_URL: the provider leads people back to the address that it knows')
   const name = text('OIDC_NAME')?.trim() || new URL(issuer).host
   if ([...name].length > MOST_OF_NAME || /\p{C}/u.test(name))
     refuse(`OIDC_NAME must have at most ${MOST_OF_NAME} characters, all of them printable`)
@@ -39,5 +40,8 @@ function checkIssuer(issuer: string, allowHttp: boolean, refuse: (line: string) 
   if (url === null || !['https:', 'http:'].includes(url.protocol)) refuse('OIDC_ISSUER must be an address that begins with https://')
   else if (url.search || url.hash || url.username || url.password)
     refuse('OIDC_ISSUER must be an address without query, fragment and login')
+  // The library would take the document there for that of any issuer.
+  else if (url.pathname.includes('/.well-known/')) refuse('OIDC_ISSUER must be the address before /.well-known/')
+  else if (!isProvidersAddress(url)) refuse('OIDC_ISSUER must begin with https:// (http:// with localhost alone)')
   else if (url.protocol === 'http:' && !allowHttp) refuse('OIDC_ISSUER must begin with https:// (http:// needs ALLOW_PRIVATE_NETWORK=true)')
 }

@@ -67,7 +67,7 @@ export const postPasskeys = withForm(async (deps, ctx, who, form) => {
 
 export const postRemovePasskey = withForm(async (deps, ctx, who, form) => {
   if (!who.isRecent) return askAgain(ctx, ACCOUNT)
-  const removal = { id: form.get('passkey').replaceAll('\0', ''), site: passkeySite(deps), hasProvider: deps.provider !== null }
+  const removal = { id: form.get('passkey').replaceAll('\0', ''), site: passkeySite(deps), issuer: deps.provider?.issuer ?? null }
   const outcome = await transaction(deps.pool, tx => removePasskey(tx, who, removal))
   redirectTo(ctx, outcome === 'unknown' ? ACCOUNT : `${ACCOUNT}?done=passkey-${outcome}`)
 })

@@ -6,7 +6,7 @@ import { endSession, endSessions, type ListedSession, listSessions, type SignedI
 import type { Context } from '../context.ts'
 import { deviceOf } from './device.ts'
 import { failedBy, WRONG_CODE } from './failed.ts'
-import { formToken, readForm, type SentForm } from './form.ts'
+import { FormProblem, formToken, linkToken, readForm, type SentForm } from './form.ts'
 import { type Html, html } from './html.ts'
 import { faultsOf } from './join.ts'
 import { alert, field, notice, showPage, when } from './page.ts'
@@ -56,13 +56,13 @@ const sessionLine = (deps: PageDeps, ctx: Context, { id, created_at, last_used_a
 ${id !== own && html`<form method="post" action="${ACCOUNT}/sessions">${formToken(deps, ctx)}<button class="plain" name="session" value="${id}" aria-label="End the session of ${deviceOf(user_agent)}">End</button></form>`}</li>`
 
 /** Single sign-on, where there is any. */
-const providerSection = ({ provider }: PageDeps, { linked }: WaysIn): Html | null =>
+const providerSection = ({ provider }: PageDeps, { linked }: WaysIn, token: string | null): Html | null =>
   provider &&
   html`<section><h2>Single sign-on</h2>
 ${
   linked
     ? html`<p>You sign in with ${provider.name}${linked.email !== null && html` as ${linked.email}`}, since ${when(linked.at)}.</p>`
-    : html`<p>Your account is not connected with ${provider.name} yet.</p>${providerLink(provider, ACCOUNT, true, 'link')}`
+    : html`<p>Your account is not connected with ${provider.name} yet.</p>${providerLink(provider, ACCOUNT, { isPlain: true, purpose: 'link', token })}`
 }</section>`
 
 function factorSection({ isOn, isNeeded, codesLeft, passkeys, endedPasskeys }: SecondFactor, token: Html): Html {
@@ -96,13 +96,13 @@ async function showAccount(deps: PageDeps, ctx: Context, who: SignedIn, shown: S
   const { operator, session } = who
   const factor = await secondFactorOf(deps.pool, operator.id)
   const [passkeys, sessions] = [await listPasskeys(deps.pool, operator.id), await listSessions(deps.pool, operator.id)]
-  const ways = await waysIn(deps.pool, operator.id)
+  const ways = await waysIn(deps.pool, operator.id, deps.provider?.issuer ?? null)
   // Where people sign in at the provider alone, a password opens nothing.
   const isByPassword = !deps.provider?.isRequired
   const [token, site] = [formToken(deps, ctx), passkeySite(deps)]
   const body = html`${notice(DONE[String(ctx.query.done ?? '')])}
 <p>${operator.name}, ${operator.email}${operator.isOwner && ', owner of this installation'}</p>
-${providerSection(deps, ways)}${isByPassword && ways.hasPassword && factorSection(factor, token)}
+${providerSection(deps, ways, linkToken(deps, ctx))}${isByPassword && ways.hasPassword && factorSection(factor, token)}
 ${(site !== null || passkeys.length > 0) && passkeySection(passkeys, { path: `${ACCOUNT}/passkeys`, token, site })}
 ${isByPassword && passwordSection(ways, factor, token, shown)}
 <section><h2>Sessions</h2><p>A session ends after 8 hours without use, and after 7 days in any case.</p>
@@ -117,6 +117,8 @@ export const getAccount = withOperator(showAccount)
 
 export const postPassword = withForm(async (deps, ctx, who, form) => {
   const refuse = (faults: Record<string, string>, status = 422) => showAccount(deps, ctx, who, { faults, status })
+  // The form is not shown, and a password would make a session recent that the provider has opened.
+  if (deps.provider?.isRequired) throw new FormProblem(403, 'Passwords do not count here any more.')
   const password = form.get('password')
   if (password !== form.get('repeated')) return refuse({ repeated: 'The two passwords differ.' })
   try {

@@ -24,7 +24,8 @@ export async function showAgain(deps: PageDeps, ctx: Context, to: string, failed
   if (!who) return askToSignIn(ctx)
   if (failed?.retryAfter !== undefined) ctx.set('Retry-After', String(failed.retryAfter))
   const { provider } = deps
-  const [factor, ways] = [await secondFactorOf(deps.pool, who.operator.id), await waysIn(deps.pool, who.operator.id)]
+  const factor = await secondFactorOf(deps.pool, who.operator.id)
+  const ways = await waysIn(deps.pool, who.operator.id, provider?.issuer ?? null)
   const hasForm = (factor.isOn || (ways.hasPassword && isPasswordEnough(factor))) && !isProviderOnly(deps, who)
   const form = html`<form method="post" action="${PATH}">
 ${formToken(deps, ctx)}<input type="hidden" name="next" value="${to}">
@@ -38,7 +39,7 @@ ${
   const page = `${PATH}?next=${encodeURIComponent(to)}`
   const button = { action: `${PATH}/passkey`, page, to, text: 'Use a passkey', isPlain: hasForm, who }
   const passkey = factor.passkeys > 0 && (await passkeyButton(deps, ctx, button))
-  const link = provider && ways.linked && providerLink(provider, to, hasForm, 'again')
+  const link = provider && ways.linked && providerLink(provider, to, { isPlain: hasForm, purpose: 'again' })
   const body = html`<p>What comes next is sensitive, and you have signed in some time ago.</p>${alert(failed?.text)}${requestOf(failed)}
 ${hasForm && form}${passkey}${(hasForm || passkey) && link && html`<p class="or">or</p>`}${link}
 ${!hasForm && !passkey && !link && html`<p>You have no password. Sign out, and sign in once more.</p>`}`

@@ -19,7 +19,23 @@ export class FormProblem extends Error {
 }
 
 /** Bound to the session, and to nothing that another page or host can set. */
-const tokenOf = (deps: SessionDeps, cookie: string): string => deps.secrets.sign(`form ${cookie}`)
+const tokenOf = (deps: SessionDeps, cookie: string, of = 'form'): string => deps.secrets.sign(`${of} ${cookie}`)
+
+function isTokenOf(deps: SessionDeps, cookie: string | undefined, sent: string, of?: string): boolean {
+  const given = Buffer.from(sent)
+  const own = Buffer.from(cookie === undefined ? '' : tokenOf(deps, cookie, of))
+  return own.length > 0 && own.length === given.length && timingSafeEqual(own, given)
+}
+
+/** For a link that begins a change of the account. Not the token of forms: addresses are written into logs. Null: nobody is signed in. */
+export function linkToken(deps: SessionDeps, ctx: Context): string | null {
+  const cookie = cookieOf(deps, ctx)
+  return cookie === undefined ? null : tokenOf(deps, cookie, 'link')
+}
+
+/** Whether a page of this session has shown the link. */
+export const hasLinkToken = (deps: SessionDeps, ctx: Context): boolean =>
+  isTokenOf(deps, cookieOf(deps, ctx), String(ctx.query.token ?? ''), 'link')
 
 /** The cookie to which the forms of a page belong. Sets one where nobody is signed in. */
 export function formCookie(deps: SessionDeps, ctx: Context): string {
@@ -48,10 +64,7 @@ export async function readForm(deps: SessionDeps, ctx: Context): Promise<SentFor
   })
   const fields = new URLSearchParams(bytes.toString('utf8'))
   const cookie = cookieOf(deps, ctx) ?? cookieOf(deps, ctx, FORM_COOKIE)
-  const given = Buffer.from(fields.get('form_token') ?? '')
-  const own = Buffer.from(cookie === undefined ? '' : tokenOf(deps, cookie))
-  const isOwn = own.length > 0 && own.length === given.length && timingSafeEqual(own, given)
-  if (!isOwn || cookie === undefined)
+  if (!isTokenOf(deps, cookie, fields.get('form_token') ?? '') || cookie === undefined)
     throw new FormProblem(403, 'The form is out of date, or cookies are switched off. Open the page again and send it once more.')
   return { get: name => fields.get(name) ?? '', all: name => fields.getAll(name), cookie }
 }

@@ -1,11 +1,11 @@
-import { countWrong, lockOf } from '../../domain/operators/guesses.ts'
+import { beginGuess, checkGuess, forgiveGuess } from '../../domain/operators/guesses.ts'
 import type { ProvidedPerson, SignInProvider } from '../../domain/operators/provider.ts'
 import { authenticateByProvider, linkByProvider, signInByProvider } from '../../domain/operators/provider-sign-in.ts'
 import type { Context } from '../context.ts'
 import { ACCOUNT } from './account.ts'
 import { showAgain } from './again.ts'
 import { type Failed, lockedFor } from './failed.ts'
-import { FormProblem } from './form.ts'
+import { FormProblem, hasLinkToken } from './form.ts'
 import { html } from './html.ts'
 import { alert, showPage } from './page.ts'
 import type { PageDeps } from './page-deps.ts'
@@ -37,6 +37,8 @@ export async function getProvider(deps: PageDeps, ctx: Context): Promise<void> {
   if (purpose === 'sign_in' && who) return redirectTo(ctx, to)
   if (purpose !== 'sign_in' && !who) return redirectTo(ctx, withNext('/sign-in', to))
   if (purpose === 'link' && !who?.isRecent) return askAgain(ctx, ACCOUNT)
+  // Whoever leads a browser here could otherwise link the account with whom the provider knows in it. There the person sees the button.
+  if (purpose === 'link' && !hasLinkToken(deps, ctx)) return redirectTo(ctx, ACCOUNT)
   const trip = beginTrip(deps, ctx, purpose, to, who?.session ?? null)
   const begun = await provider.begin(toldOf(deps, trip))
   if (begun.is === 'begun') return redirectTo(ctx, begun.url)
@@ -69,16 +71,18 @@ export async function getCallback(deps: PageDeps, ctx: Context): Promise<void> {
     const text = 'This sign-in was begun in another browser or tab, or more than ten minutes ago. Begin again.'
     return showFailed(deps, ctx, { purpose: 'sign_in', to: localPath(null) }, { status: 400, text }, 'no such trip')
   }
-  const { network } = callerOf(ctx)
-  const seconds = await lockOf(deps.pool, deps.secrets, network)
-  if (seconds !== null) return showLocked(deps, ctx, trip, seconds)
-  const outcome = await provider.finish(ctx.querystring, toldOf(deps, trip))
+  const { pool, secrets } = deps
+  // Of codes that come at the same moment as many are tried as one after the other.
+  const begun = await beginGuess(pool, secrets, { email: null, address: callerOf(ctx).network })
+  if (begun.is === 'locked') return showLocked(deps, ctx, trip, begun.seconds)
+  const outcome = await checkGuess(pool, begun.guess, () => provider.finish(ctx.querystring, toldOf(deps, trip)))
+  // Somebody who has changed their mind brings no code.
+  const isWrong = outcome.is === 'refused' && outcome.isCodeWrong
+  if (!isWrong) await forgiveGuess(pool, begun.guess)
   switch (outcome.is) {
     case 'away':
       return showAway(deps, ctx, provider, trip, outcome.why)
     case 'refused':
-      // Somebody who has changed their mind brings no code.
-      if (outcome.isCodeWrong) await countWrong(deps.pool, deps.secrets, network)
       return showFailed(deps, ctx, trip, { status: 403, text: `${name} has not confirmed who you are. Nothing has changed.` }, outcome.why)
     case 'person':
       return COMING_BACK[trip.purpose](deps, ctx, provider, trip, outcome.person)
@@ -157,6 +161,7 @@ const linkWith: ComingBack = async (deps, ctx, { name }, trip, person) => {
     noteLinked(deps, ctx, who.operator.id)
     return redirectTo(ctx, `${ACCOUNT}?done=linked`)
   }
+  if (outcome.is === 'ended') return redirectTo(ctx, withNext('/sign-in', ACCOUNT))
   const text = outcome.is === 'used' ? USED : LINKED_ELSEWHERE(name)
   return showFailed(deps, ctx, trip, { status: outcome.is === 'used' ? 400 : 409, text }, outcome.is)
 }

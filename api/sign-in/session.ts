@@ -3,6 +3,7 @@ import type { Secrets } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { Context } from '../context.ts'
 import { addressIn, networkPrefix, plainAddress } from '../network-prefix.ts'
+import { PROVIDER } from './provider-link.ts'
 
 /** What pages for operators need. `publicUrl` is read at each request: with PORT=0 it is known after the start. */
 export type SessionDeps = { pool: Pool; checks: Pool; secrets: Secrets; publicUrl: string }
@@ -51,7 +52,9 @@ export function localPath(next: string | null | undefined): string {
   // A browser takes a backslash for a slash, drops tabs and line breaks, and `//host` is another host.
   if (!next || next.length > 8_000 || !/^\/(?![/\\])[!-~]*$/.test(next) || next.includes('\\')) return fallback
   const { origin, pathname, search } = new URL(next, 'http://local')
-  return origin === 'http://local' && !pathname.startsWith('//') ? pathname + search : fallback
+  // A trip to the provider begins at a link that this service shows, and not at the end of a sign-in.
+  const isTrip = pathname === PROVIDER || pathname.startsWith(`${PROVIDER}/`)
+  return origin === 'http://local' && !pathname.startsWith('//') && !isTrip ? pathname + search : fallback
 }
 
 export function redirectTo(ctx: Context, path: string): void {

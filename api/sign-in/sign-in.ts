@@ -48,7 +48,7 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 <button type="submit">Sign in</button>
 </form>
 ${await passkeyButton(deps, ctx, { action: '/sign-in/passkey', page: withNext('/sign-in', to), to, text: 'Sign in with a passkey' })}
-${provider && html`<p class="or">or</p>${providerLink(provider, to, true)}`}
+${provider && html`<p class="or">or</p>${providerLink(provider, to, { isPlain: true })}`}
 <p class="below">No account, or the password is lost? Whoever runs this service sends you a link.</p>`
   showPage(ctx, { title: 'Sign in', body, scripts: [PASSKEY_SCRIPT] }, failed?.status)
 }

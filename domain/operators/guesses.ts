@@ -42,9 +42,6 @@ async function secondsLocked(db: Db, subjects: readonly string[]): Promise<numbe
   return rows[0] ? Math.max(1, Math.ceil(rows[0].seconds)) : null
 }
 
-const insertGuess = (db: Db, subjects: readonly string[], id: string) =>
-  db.query('insert into operator_guesses (subject, id) select s, $2 from unnest($1::text[]) s', [subjects, id])
-
 /**
  * Counts a guess before it is checked. After five wrong ones within 15 minutes the account and the address are locked for 15 minutes, in all
  * processes. Nothing here asks whether the account exists.
@@ -58,7 +55,7 @@ export async function beginGuess(pool: Pool, secrets: Secrets, guessed: Guessed)
     for (const subject of counted) await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK.guesses, subject])
     const seconds = await secondsLocked(tx, counted)
     if (seconds !== null) return { is: 'locked', seconds }
-    await insertGuess(tx, counted, id)
+    await tx.query('insert into operator_guesses (subject, id) select s, $2 from unnest($1::text[]) s', [counted, id])
     await tx.query(
       `delete from operator_guesses where (subject, id) in (
          select subject, id from operator_guesses where at < clock_timestamp() - interval '1 hour' limit 100 for update skip locked)`,
@@ -70,11 +67,6 @@ export async function beginGuess(pool: Pool, secrets: Secrets, guessed: Guessed)
 /** For how many seconds an address, or an account from there, is locked where nothing is guessed; null: it is not. */
 export function lockOf(db: Db, secrets: Secrets, address: string, email?: string): Promise<number | null> {
   return secondsLocked(db, namesOf(subjectsOf(secrets, { email: email ?? null, address })))
-}
-
-/** Something wrong came from an address, and nobody knows for which account. */
-export async function countWrong(db: Db, secrets: Secrets, address: string): Promise<void> {
-  await insertGuess(db, namesOf(subjectsOf(secrets, { email: null, address })), orderedId('gss'))
 }
 
 /** The guess was right. The other guesses at the account stay: there is a second thing to guess. */

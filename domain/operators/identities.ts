@@ -43,14 +43,15 @@ export async function endIdentities(tx: Tx, operator: string): Promise<void> {
   await tx.query('delete from operator_identities where operator = $1', [operator])
 }
 
-/** With what an operator signs in. `linked`: the latest link to a provider. */
+/** With what an operator signs in. `linked`: to the provider that is asked for. */
 export type WaysIn = { hasPassword: boolean; linked: { email: string | null; at: string } | null }
 
-export async function waysIn(db: Db, operator: string): Promise<WaysIn> {
+/** `issuer`: of the provider of now; null: there is none. Links to one of before do not count. */
+export async function waysIn(db: Db, operator: string, issuer: string | null): Promise<WaysIn> {
   const { rows } = await db.query<{ has_password: boolean; email: string | null; linked_at: string | null }>(
     `select o.password_hash is not null as has_password, i.email, i.linked_at
-     from operators o left join operator_identities i on i.operator = o.id where o.id = $1 order by i.linked_at desc limit 1`,
-    [operator],
+     from operators o left join operator_identities i on i.operator = o.id and i.issuer = $2 where o.id = $1`,
+    [operator, issuer],
   )
   const row = rows[0]
   return { hasPassword: row?.has_password ?? false, linked: row?.linked_at ? { email: row.email, at: row.linked_at } : null }

@@ -6,7 +6,7 @@ import { lockOf } from './guesses.ts'
 import { linkByEmail, linkedAccount, linkOperator } from './identities.ts'
 import { endLinks } from './links.ts'
 import type { ProvidedPerson } from './provider.ts'
-import { createSession, lockOperator, noteAuthenticated, type SignedIn } from './session.ts'
+import { createSession, hasSession, lockOperator, noteAuthenticated, type SignedIn } from './session.ts'
 import type { SignInCaller, SignInDeps } from './sign-in.ts'
 
 /** A browser keeps what it needs for one trip to the provider for so long. */
@@ -44,9 +44,13 @@ async function lockLinked(tx: Tx, person: ProvidedPerson): Promise<string | null
   return still?.id === found.id ? found.id : null
 }
 
-/** Only an address that the provider has verified names an account. */
+/**
+ * Only an address that the provider has verified names an account. In lower case the Kelvin sign is a k, and a no-break space is cut off like a
+ * space: the address of somebody else, which the provider has verified, could name the account. The account of an address with other signs is
+ * linked on its own page.
+ */
 const verifiedEmail = ({ email, isEmailVerified }: ProvidedPerson): string | null =>
-  isEmailVerified && email !== null && accountName(email) !== '' ? email : null
+  isEmailVerified && email !== null && /^[!-~]+$/.test(email) && accountName(email) !== '' ? email : null
 
 export type ProviderOutcome =
   | { is: 'signed_in'; token: string; operator: string; isNew: boolean }
@@ -111,12 +115,14 @@ export async function authenticateByProvider(
 /** Links the account of somebody who is signed in, whatever address the provider names. */
 export function linkByProvider(
   pool: Pool,
-  { operator }: SignedIn,
+  { operator, session }: SignedIn,
   { person, state }: Returned,
-): Promise<{ is: 'linked' } | LinkedElsewhere | Used> {
+): Promise<{ is: 'linked' } | { is: 'ended' } | LinkedElsewhere | Used> {
   return transaction(pool, async tx => {
     if (!(await takeTrip(tx, state))) return { is: 'used' }
     await lockOperator(tx, operator.id)
+    // Whoever has held the lock may have reset the account, to put somebody out who has this session.
+    if (!(await hasSession(tx, operator.id, session))) return { is: 'ended' }
     const isLinked = (await linkOperator(tx, operator.id, person)) || (await linkedAccount(tx, person))?.id === operator.id
     return { is: isLinked ? 'linked' : 'linked_elsewhere' }
   })

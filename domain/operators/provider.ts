@@ -26,6 +26,8 @@ export type Away = { is: 'away'; why: string }
 
 /** The provider at which people sign in. */
 export type SignInProvider = {
+  /** That of the people whom it names. */
+  issuer: string
   /** As people know it. */
   name: string
   /** People sign in there and nowhere else. */

@@ -6,10 +6,10 @@ import { hashKey } from '../projects/secrets.ts'
 export type Operator = { id: string; email: string; name: string; isOwner: boolean }
 
 /**
- * `isRecent`: the operator has given a password, a code or a passkey within the last ten minutes. `isByProvider`: single sign-on has made the
- * session.
+ * `isRecent`: the operator has given a password, a code or a passkey within the last ten minutes. `authenticatedAt`: null where a provider does
+ * not say it. `isByProvider`: single sign-on has made the session.
  */
-export type SignedIn = { operator: Operator; session: string; authenticatedAt: string; isRecent: boolean; isByProvider: boolean }
+export type SignedIn = { operator: Operator; session: string; authenticatedAt: string | null; isRecent: boolean; isByProvider: boolean }
 
 /** What is missing after the right password. */
 export type MissingStep = 'code' | 'set_up'
@@ -37,7 +37,7 @@ type Row = {
   is_owner: boolean
   awaits: MissingStep | null
   by_provider: boolean
-  authenticated_at: string
+  authenticated_at: string | null
   is_recent: boolean
   is_use_due: boolean
 }
@@ -46,7 +46,7 @@ async function find(db: Db, token: string): Promise<Row | null> {
   const { rows } = await db.query<Row>({
     name: 'find-operator-session',
     text: `select s.id as session, o.id, o.email, o.name, o.is_owner, s.awaits, s.by_provider, s.authenticated_at,
-             s.authenticated_at > clock_timestamp() - interval '10 minutes' as is_recent, ${IS_USE_DUE} as is_use_due
+             coalesce(s.authenticated_at > clock_timestamp() - interval '10 minutes', false) as is_recent, ${IS_USE_DUE} as is_use_due
            from operator_sessions s join operators o on o.id = s.operator cross join operator_policy p
            where s.hash = $1 and ${IN_FORCE} and ${IS_ENOUGH}`,
     values: [hashKey(token)],
@@ -104,7 +104,7 @@ export async function createSession(
   await tx.query(
     `insert into operator_sessions (id, operator, hash, awaits, expires_at, address, user_agent, passkey, by_provider, authenticated_at)
      values ($1, $2, $3, $4, clock_timestamp() + case when $4::text is null then interval '7 days' else interval '10 minutes' end, $5, $6, $7, $8,
-       least(to_timestamp($9), clock_timestamp()))`,
+       case when not $8 or $9::float8 is not null then least(to_timestamp($9), clock_timestamp()) end)`,
     [
       orderedId('ses'),
       operator,
@@ -121,6 +121,11 @@ export async function createSession(
     `delete from operator_sessions where id in (select id from operator_sessions where expires_at < clock_timestamp() limit 100 for update skip locked)`,
   )
   return token
+}
+
+/** Whether it has not been ended. */
+export async function hasSession(db: Db, operator: string, session: string): Promise<boolean> {
+  return (await db.query('select 1 from operator_sessions where operator = $1 and id = $2', [operator, session])).rowCount === 1
 }
 
 /** True if there was one, which ends now. */
@@ -148,13 +153,17 @@ export async function endSessions(db: Db, operator: string, but: string | null =
 /** Ends a session and makes another one in its place: its token is a new one. Throws `not_found` if it has ended meanwhile. */
 export async function renewSession(tx: Tx, operator: string, session: string, device: Device): Promise<string> {
   await lockOperator(tx, operator)
-  const { rows } = await tx.query<{ passkey: string | null; by_provider: boolean }>(
-    'delete from operator_sessions where operator = $1 and id = $2 returning passkey, by_provider',
+  const { rows } = await tx.query<{ passkey: string | null; by_provider: boolean; expires_at: string }>(
+    'delete from operator_sessions where operator = $1 and id = $2 returning passkey, by_provider, expires_at',
     [operator, session],
   )
   if (!rows[0]) throw notFound('session')
-  const { passkey, by_provider: isByProvider } = rows[0]
-  return createSession(tx, operator, device, { passkey, byProvider: isByProvider ? { authenticatedAt: null } : null })
+  const { passkey, by_provider: isByProvider, expires_at: end } = rows[0]
+  const token = await createSession(tx, operator, device, { passkey })
+  // The person must come back to the provider as soon as before: it may know them no longer.
+  if (isByProvider)
+    await tx.query('update operator_sessions set by_provider = true, expires_at = $2 where hash = $1', [hashKey(token), end])
+  return token
 }
 
 /** Until the transaction ends, nothing else about the account changes. */

@@ -21,3 +21,5 @@ create index operator_provider_uses_by_end on operator_provider_uses (expires_at
 
 -- Such a session has both factors: the provider has asked for whatever it asks for.
 alter table operator_sessions add column by_provider boolean not null default false;
+-- Null: the provider does not say when the person last proved who they are, and nothing was given here since.
+alter table operator_sessions alter column authenticated_at drop not null;

@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -20,6 +20,8 @@ export type TestOpenId = {
   people: Map<string, Claims>
   /** Answers 503 to everything. */
   isDown: boolean
+  /** Publishes another key than the one with which it signs. */
+  isForged: boolean
   /** The paths of the requests so far. */
   asked: string[]
   /** Where people come back to: the provider serves from now on. */
@@ -30,7 +32,9 @@ export type TestOpenId = {
 export async function startOpenId(): Promise<TestOpenId> {
   let serve: ((request: IncomingMessage, response: ServerResponse) => unknown) | undefined
   const server = createServer((request, response) => {
-    given.asked.push(new URL(request.url!, given.issuer).pathname)
+    const { pathname } = new URL(request.url!, given.issuer)
+    given.asked.push(pathname)
+    if (given.isForged && pathname === '/jwks') return void response.setHeader('Content-Type', 'application/json').end(otherKeys())
     if (serve && !given.isDown) return void serve(request, response)
     response.writeHead(503).end()
   }).listen(0, '127.0.0.1')
@@ -41,6 +45,7 @@ export async function startOpenId(): Promise<TestOpenId> {
     options: { issuer, clientId: CLIENT_ID, clientSecret: CLIENT_SECRET, clientAuth: 'basic', name: 'Example ID', isRequired: false },
     people: new Map(),
     isDown: false,
+    isForged: false,
     asked: [],
     serve(serviceUrl) {
       const provider = providerFor(issuer, serviceUrl, given.people)
@@ -65,7 +70,10 @@ async function signIn(provider: Provider, request: IncomingMessage, response: Se
   await provider.interactionFinished(request, response, result)
 }
 
-const SECRET_KEY = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' })
+const newKey = () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+const SECRET_KEY = newKey().export({ format: 'jwk' })
+const otherKeys = () =>
+  JSON.stringify({ keys: [{ ...createPublicKey(newKey()).export({ format: 'jwk' }), use: 'sig', kid: 'one', alg: 'RS256' }] })
 
 function providerFor(issuer: string, serviceUrl: string, people: Map<string, Claims>): Provider {
   return new Provider(issuer, {

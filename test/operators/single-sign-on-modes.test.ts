@@ -1,61 +1,20 @@
-// Single sign-on of somebody who is signed in, without its provider, and as the only way in.
+// Single sign-on of somebody who is signed in, and without its provider.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { demandSecondFactor, resetOperator } from '../../domain/operators/accounts.ts'
-import { makeLink } from '../../domain/operators/links.ts'
-import { readSession } from '../../domain/operators/session.ts'
+import { linkByProvider } from '../../domain/operators/provider-sign-in.ts'
 import { transaction } from '../../store/transaction.ts'
-import { startApi, type TestApi } from '../harness/api.ts'
-import { type AtProvider, comingBack, signInAt, startOpenId, type TestTrip } from '../harness/open-id.ts'
-import { newOperator, PASSWORD, type Visitor, visitor } from '../harness/operators.ts'
+import { startApi } from '../harness/api.ts'
+import { comingBack, signInAt, startOpenId, type TestTrip } from '../harness/open-id.ts'
+import { PASSWORD, type Visitor, visitor } from '../harness/operators.ts'
+import { grow, inSession, isRecent, longSignedIn, type OpenIdService, openIdService, person } from '../harness/single-sign-on.ts'
+import { until } from '../harness/until.ts'
 
-/** Each service has a provider of its own, which knows its address. */
-async function service(isRequired: boolean) {
-  const provider = await startOpenId()
-  const api = await startApi({ openId: { ...provider.options, isRequired } })
-  provider.serve(api.url)
-  const stop = async () => {
-    await api.stop()
-    await provider.stop()
-  }
-  return { provider, api, stop }
-}
-type Service = Awaited<ReturnType<typeof service>>
-
-let open: Service
-let required: Service
+let open: OpenIdService
 beforeAll(async () => {
-  open = await service(false)
-  required = await service(true)
+  open = await openIdService(false)
 })
-afterAll(async () => {
-  await open?.stop()
-  await required?.stop()
-})
-beforeEach(async () => {
-  for (const { api } of [open, required]) await api.pool.query('delete from operator_guesses')
-})
-
-let people = 0
-async function person({ api, provider }: Service, claims: { email?: string; email_verified?: boolean } = {}) {
-  const operator = await newOperator(api)
-  const subject = `subject-${++people}`
-  provider.people.set(subject, { email: operator.email, email_verified: true, ...claims })
-  return { ...operator, person: subject, cookies: new Map<string, string>() }
-}
-type Person = Awaited<ReturnType<typeof person>>
-
-const inSession = (api: TestApi, browser: Visitor) => readSession(api.pool, browser.cookies.get('perennial') ?? '')
-const isRecent = async (api: TestApi, browser: Visitor) => (await inSession(api, browser))?.isRecent
-const grow = (api: TestApi, { id }: { id: string }) =>
-  api.pool.query(`update operator_sessions set authenticated_at = authenticated_at - interval '11 minutes' where operator = $1`, [id])
-
-/** A session that single sign-on has made, and whose last password or code is old. */
-async function longSignedIn(where: Service, who: Person, at: Partial<AtProvider> = {}) {
-  const browser = visitor(where.api.url)
-  await signInAt(browser, { person: who.person, cookies: who.cookies, ...at })
-  await grow(where.api, who)
-  return browser
-}
+afterAll(() => open?.stop())
+beforeEach(() => open.api.pool.query('delete from operator_guesses'))
 
 describe('a session', () => {
   test('is as recent as the sign-in at the provider', async () => {
@@ -64,7 +23,32 @@ describe('a session', () => {
     await signInAt(browser, { person: ada.person, ago: 3_600 })
     const session = await inSession(open.api, browser)
     expect(session?.isRecent).toBe(false)
-    expect(Date.now() - Date.parse(session!.authenticatedAt)).toBeGreaterThan(3_590_000)
+    expect(Date.now() - Date.parse(session!.authenticatedAt!)).toBeGreaterThan(3_590_000)
+  })
+
+  test('is not recent where the provider does not say when the person has signed in', async () => {
+    const ada = await person(open)
+    const browser = visitor(open.api.url)
+    await signInAt(browser, { person: ada.person, ago: 3_600, tamper: url => url.searchParams.delete('max_age') })
+    expect(await inSession(open.api, browser)).toMatchObject({ operator: { id: ada.id }, authenticatedAt: null, isRecent: false })
+    // The password makes it recent.
+    await browser.open('/sign-in/again')
+    expect((await browser.send('/sign-in/again', { password: PASSWORD })).status).toBe(303)
+    expect(await isRecent(open.api, browser)).toBe(true)
+  })
+
+  test('is not recent where the time of the provider is none', async () => {
+    const ada = await person(open)
+    const browser = visitor(open.api.url)
+    await signInAt(browser, { person: ada.person, ago: -1e15 })
+    expect(await inSession(open.api, browser)).toMatchObject({ operator: { id: ada.id }, authenticatedAt: null, isRecent: false })
+  })
+
+  test('is not opened by a sign-in at the provider that is older than a session may be', async () => {
+    const ada = await person(open)
+    const tamper = (url: URL) => url.searchParams.set('max_age', '9999999')
+    const answer = await signInAt(visitor(open.api.url), { person: ada.person, ago: 7 * 86_400 + 120, tamper })
+    expect(answer.status).toBe(403)
   })
 
   test('is still one of single sign-on after another password was chosen', async () => {
@@ -74,9 +58,13 @@ describe('a session', () => {
     await transaction(open.api.pool, tx => demandSecondFactor(tx, ada.id, true))
     const password = 'over the hills at noon'
     await browser.open('/console/account')
+    await open.api.pool.query(`update operator_sessions set expires_at = '2100-01-01' where operator = $1`, [ada.id])
     const sent = { current: PASSWORD, password, repeated: password }
     expect((await browser.send('/console/account/password', sent)).location).toBe('/console/account?done=password')
     expect(await inSession(open.api, browser)).toMatchObject({ operator: { id: ada.id }, isByProvider: true })
+    // It lasts no longer, either.
+    const { rows } = await open.api.pool.query('select expires_at from operator_sessions where operator = $1', [ada.id])
+    expect(rows).toEqual([{ expires_at: expect.stringContaining('2100-01-01') }])
   })
 
   test('of somebody without a password goes on without one', async () => {
@@ -145,14 +133,17 @@ describe('somebody who is asked again', () => {
 })
 
 describe('an account', () => {
-  const LINK: Partial<TestTrip> = { start: '?for=link&next=%2Fconsole%2Faccount' }
+  /** Of the button on the account page. */
+  async function linkOf(browser: Visitor): Promise<Partial<TestTrip>> {
+    const href = /href="\/sign-in\/oidc(\?for=link[^"]+)">Connect with Example ID</.exec((await browser.open('/console/account')).text)
+    return { start: href![1]!.replaceAll('&amp;', '&') }
+  }
 
   test('is connected by its owner, whatever the address there', async () => {
     const ada = await person(open, { email: 'ada@elsewhere.example', email_verified: false })
     const browser = visitor(open.api.url)
     await browser.signIn(ada.email)
-    expect((await browser.open('/console/account')).text).toContain('Connect with Example ID')
-    const answer = await signInAt(browser, { ...LINK, person: ada.person })
+    const answer = await signInAt(browser, { ...(await linkOf(browser)), person: ada.person })
     expect([answer.status, answer.location]).toEqual([303, '/console/account?done=linked'])
     expect((await browser.open('/console/account?done=linked')).text).toContain('as ada@elsewhere.example')
     const other = visitor(open.api.url)
@@ -160,15 +151,76 @@ describe('an account', () => {
     expect((await inSession(open.api, other))?.operator.id).toBe(ada.id)
   })
 
+  test('is connected anew after the issuer has changed', async () => {
+    const ada = await person(open)
+    await open.api.pool.query(`insert into operator_identities (issuer, subject, operator) values ('https://before.example', $1, $2)`, [
+      ada.person,
+      ada.id,
+    ])
+    const browser = visitor(open.api.url)
+    await browser.signIn(ada.email)
+    expect((await browser.open('/sign-in/again')).text).not.toContain('Continue with Example ID')
+    expect((await signInAt(browser, { ...(await linkOf(browser)), person: ada.person })).location).toBe('/console/account?done=linked')
+    expect((await browser.open('/console/account')).text).toContain('You sign in with Example ID')
+  })
+
   test('is connected with nobody who belongs to another account', async () => {
     const [ada, ben] = [await person(open), await person(open)]
     await signInAt(visitor(open.api.url), { person: ben.person })
     const browser = visitor(open.api.url)
     await browser.signIn(ada.email)
-    const answer = await signInAt(browser, { ...LINK, person: ben.person })
+    const answer = await signInAt(browser, { ...(await linkOf(browser)), person: ben.person })
     expect([answer.status, answer.text]).toEqual([409, expect.stringContaining('belongs to somebody else at Example ID')])
     const { rows } = await open.api.pool.query('select operator from operator_identities where subject = $1', [ben.person])
     expect(rows).toEqual([{ operator: ben.id }])
+  })
+
+  test('is not connected by a session that a reset ends at the same moment', async () => {
+    const ada = await person(open)
+    const browser = visitor(open.api.url)
+    await browser.signIn(ada.email)
+    const who = (await inSession(open.api, browser))!
+    const given = { issuer: open.provider.issuer, subject: ada.person, email: null, isEmailVerified: false, authenticatedAt: null }
+    const linking = await transaction(open.api.pool, async tx => {
+      await resetOperator(tx, ada.id)
+      const begun = linkByProvider(open.api.pool, who, { person: given, state: `reset ${ada.id}` })
+      await until('the link waits for the reset', async () => {
+        const { rows } = await open.api.pool.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+        )
+        return rows.length > 0 || undefined
+      })
+      return { begun }
+    })
+    expect(await linking.begun).toEqual({ is: 'ended' })
+    const { rows } = await open.api.pool.query('select 1 from operator_identities where operator = $1', [ada.id])
+    expect(rows).toEqual([])
+  })
+
+  test.each([
+    ['has a NUL', 'ada\0@elsewhere.example'],
+    ['is longer than any', `${'a'.repeat(243)}@example.org`],
+  ])('is connected without an address that %s', async (_what, email) => {
+    const ada = await person(open, { email, email_verified: true })
+    const browser = visitor(open.api.url)
+    await browser.signIn(ada.email)
+    expect((await signInAt(browser, { ...(await linkOf(browser)), person: ada.person })).status).toBe(303)
+    const { rows } = await open.api.pool.query('select email from operator_identities where operator = $1', [ada.id])
+    expect(rows).toEqual([{ email: null }])
+  })
+
+  test('is connected at no wish of another site', async () => {
+    const [ada, eve] = [await person(open), await person(open)]
+    const [browser, other] = [visitor(open.api.url), visitor(open.api.url)]
+    await browser.signIn(ada.email)
+    await other.signIn(eve.email)
+    // Nothing tells of the other site: over plain http browsers send no Sec-Fetch-Site.
+    for (const start of ['?for=link', '?for=link&token=x', (await linkOf(other)).start])
+      expect((await browser.open(`/sign-in/oidc${start}`)).location).toBe('/console/account')
+    for (const next of ['/sign-in/oidc?for=link', '/sign-in/./oidc?for=again', '/sign-in/oidc/callback?code=a']) {
+      const led = await browser.open(`/sign-in?next=${encodeURIComponent(next)}`)
+      expect(led.location).toBe('/console/account')
+    }
   })
 
   test('is connected by somebody who has just given the password', async () => {
@@ -183,7 +235,7 @@ describe('an account', () => {
 
 describe('a provider that is away', () => {
   test('is told at once, and the password opens; it is found again as soon as it is there', async () => {
-    const away = await service(false)
+    const away = await openIdService(false)
     const { api, provider } = away
     const ada = await person(away)
     provider.isDown = true
@@ -222,11 +274,24 @@ describe('a provider that is away', () => {
 
   test('or that calls itself something else is not used', async () => {
     const provider = await startOpenId()
-    const api = await startApi({ openId: { ...provider.options, issuer: provider.issuer.replace('127.0.0.1', 'localhost') } })
-    provider.serve(api.url)
-    expect((await visitor(api.url).open('/sign-in/oidc')).status).toBe(503)
-    await api.stop()
+    for (const issuer of [provider.issuer.replace('127.0.0.1', 'localhost'), `${provider.issuer}/`]) {
+      const api = await startApi({ openId: { ...provider.options, issuer } })
+      provider.serve(api.url)
+      expect((await visitor(api.url).open('/sign-in/oidc')).status).toBe(503)
+      await api.stop()
+    }
     await provider.stop()
+  })
+
+  test('or whose token has the signature of another key is not believed', async () => {
+    const forged = await openIdService(false)
+    forged.provider.isForged = true
+    const ada = await person(forged)
+    const browser = visitor(forged.api.url)
+    const answer = await signInAt(browser, { person: ada.person })
+    expect([answer.status, await inSession(forged.api, browser)]).toEqual([403, null])
+    expect(forged.provider.asked).toContain('/jwks')
+    await forged.stop()
   })
 
   test('or that nobody has configured is no page', async () => {
@@ -237,65 +302,5 @@ describe('a provider that is away', () => {
     ])
     expect((await browser.open('/sign-in')).text).not.toContain('oidc')
     await api.stop()
-  })
-})
-
-describe('where people sign in at the provider alone', () => {
-  /** As the command line makes a link. */
-  const linkFor = (id: string) =>
-    transaction(required.api.pool, async tx => {
-      await resetOperator(tx, id)
-      return makeLink(tx, id)
-    })
-  const join = async (browser: Visitor, code: string) => {
-    await browser.open('/console/join')
-    return browser.send('/console/join', { code, password: PASSWORD, repeated: PASSWORD })
-  }
-
-  test('the page has no password, and the right one opens nothing', async () => {
-    const { api } = required
-    const ada = await person(required)
-    const browser = visitor(api.url)
-    const page = await browser.open('/sign-in?next=/docs')
-    expect([page.text.includes('Sign in with Example ID'), page.text.includes('password')]).toEqual([true, false])
-    // The token of another form of this browser.
-    await browser.open('/console/join')
-    const answer = await browser.send('/sign-in', { email: ada.email, password: PASSWORD })
-    expect([answer.status, answer.text]).toEqual([403, expect.stringContaining('Passwords do not sign in here any more.')])
-    expect((await api.pool.query('select 1 from operator_sessions where operator = $1', [ada.id])).rowCount).toBe(0)
-    expect((await signInAt(browser, { person: ada.person })).status).toBe(303)
-  })
-
-  test('a password does not count when somebody is asked again', async () => {
-    const ada = await person(required)
-    const browser = await longSignedIn(required, ada)
-    const page = await browser.open('/sign-in/again')
-    expect(page.text).not.toContain('type="password"')
-    await browser.open('/console/account')
-    expect((await browser.send('/sign-in/again', { password: PASSWORD })).status).toBe(403)
-    expect(await isRecent(required.api, browser)).toBe(false)
-    expect((await signInAt(browser, { person: ada.person, start: '?for=again' })).status).toBe(303)
-    expect(await isRecent(required.api, browser)).toBe(true)
-  })
-
-  test('a link of the command line opens a session, in which the password counts', async () => {
-    const ada = await person(required)
-    const browser = visitor(required.api.url)
-    expect((await join(browser, await linkFor(ada.id))).location).toBe('/console/account')
-    expect(await inSession(required.api, browser)).toMatchObject({ operator: { id: ada.id }, isByProvider: false })
-    await grow(required.api, ada)
-    await browser.open('/sign-in/again')
-    expect((await browser.send('/sign-in/again', { password: PASSWORD, next: '/docs' })).location).toBe('/docs')
-    expect((await browser.open('/console/account')).text).toContain('Connect with Example ID')
-  })
-
-  test('such a link sets up a second factor where one is demanded', async () => {
-    const ada = await person(required)
-    await transaction(required.api.pool, tx => demandSecondFactor(tx, ada.id, true))
-    const browser = visitor(required.api.url)
-    const answer = await join(browser, await linkFor(ada.id))
-    expect(answer.location).toBe('/sign-in/second-factor')
-    expect(await inSession(required.api, browser)).toBeNull()
-    expect((await browser.open('/sign-in/second-factor')).text).toContain('<svg')
   })
 })

@@ -154,6 +154,16 @@ describe('somebody', () => {
     expect([answer.status, await linksOf(id), await sessionsOf(id)]).toEqual([403, [], []])
   })
 
+  test('whose address is only like that of an account is refused', async () => {
+    const { id } = await newOperator(api, { email: 'kim@example.org' })
+    // A no-break space, and the Kelvin sign.
+    for (const email of ['kim@example.org\u00a0', '\u212aim@example.org']) {
+      provider.people.set('double', { email, email_verified: true })
+      await expectNobody(await signInAt(browserFrom(), { person: 'double' }), 403, 'does not vouch for your e-mail address')
+    }
+    expect(await linksOf(id)).toEqual([])
+  })
+
   test('with an account that is linked to another person is refused, until it is reset', async () => {
     const { id, email, person: first } = await person()
     await signInAt(browserFrom(), { person: first })
@@ -282,15 +292,20 @@ describe('what comes back', () => {
     expect(await sessionsOf(ada.id)).toEqual([])
   })
 
-  test('with codes that somebody guesses locks the address', async () => {
-    const browser = browserFrom('203.0.113.20')
-    const statuses: number[] = []
-    for (let n = 0; n < 6; n++) {
-      const back = new URLSearchParams((await comingBack(browser, { person: 'guesser' })).split('?')[1])
+  test('with codes that somebody guesses locks the address, also when they come at the same moment', async () => {
+    const browsers = Array.from({ length: 7 }, () => browserFrom('203.0.113.20'))
+    const browser = browsers[0]!
+    const backs: string[] = []
+    for (const one of browsers) {
+      const back = new URLSearchParams((await comingBack(one, { person: 'guesser' })).split('?')[1])
       back.set('code', 'x'.repeat(43))
-      statuses.push((await browser.open(`${CALLBACK}?${back}`)).status)
+      backs.push(`${CALLBACK}?${back}`)
     }
-    expect(statuses).toEqual([403, 403, 403, 403, 403, 429])
+    const tried = () => provider.asked.filter(path => path === '/token').length
+    const before = tried()
+    const answers = await Promise.all(browsers.map((one, n) => one.open(backs[n]!)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([403, 403, 403, 403, 403, 429, 429])
+    expect(tried() - before).toBe(5)
     const { email } = await newOperator(api)
     expect([(await browser.signIn(email)).status, (await browserFrom().signIn(email)).status]).toEqual([429, 303])
   })

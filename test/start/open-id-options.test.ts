@@ -5,7 +5,11 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../app/config.ts'
 
-const ISSUER = { OIDC_ISSUER: 'https://id.example.org/realms/team/', OIDC_CLIENT_ID: 'perennial' }
+const ISSUER = {
+  OIDC_ISSUER: 'https://id.example.org/realms/team/',
+  OIDC_CLIENT_ID: 'perennial',
+  PUBLIC_URL: 'https://perennial.example.org',
+}
 
 describe('single sign-on', () => {
   test('is off without an issuer', () => {
@@ -35,10 +39,10 @@ describe('single sign-on', () => {
     })
   })
 
-  test('may be within the network of the installation, and without TLS where that is allowed', () => {
-    const local = { ...ISSUER, OIDC_ISSUER: 'http://10.0.0.7:8081' }
+  test('may be within the network of the installation, and without TLS on its own host where that is allowed', () => {
+    const local = { ...ISSUER, OIDC_ISSUER: 'http://127.0.0.1:8081' }
     expect(readConfig({ ...ISSUER, OIDC_ISSUER: 'https://10.0.0.7' }).openId?.issuer).toBe('https://10.0.0.7')
-    expect(readConfig({ ...local, ALLOW_PRIVATE_NETWORK: 'true' }).openId?.name).toBe('10.0.0.7:8081')
+    expect(readConfig({ ...local, ALLOW_PRIVATE_NETWORK: 'true' }).openId?.name).toBe('127.0.0.1:8081')
     expect(() => readConfig(local)).toThrow('OIDC_ISSUER must begin with https:// (http:// needs ALLOW_PRIVATE_NETWORK=true)')
   })
 
@@ -46,6 +50,12 @@ describe('single sign-on', () => {
     [{ OIDC_ISSUER: 'id.example.org' }, 'OIDC_ISSUER must be an address that begins with https://'],
     [{ OIDC_ISSUER: 'ftp://id.example.org' }, 'OIDC_ISSUER must be an address that begins with https://'],
     [{ OIDC_ISSUER: 'https://id.example.org/?a=1' }, 'OIDC_ISSUER must be an address without query, fragment and login'],
+    [
+      { OIDC_ISSUER: 'http://10.0.0.7', ALLOW_PRIVATE_NETWORK: 'true' },
+      'OIDC_ISSUER must begin with https:// (http:// with localhost alone)',
+    ],
+    [{ OIDC_ISSUER: 'https://id.example.org/.well-known/openid-configuration' }, 'OIDC_ISSUER must be the address before /.well-known/'],
+    [{ PUBLIC_URL: '' }, 'OIDC_ISSUER needs PUBLIC_URL'],
     [{ OIDC_CLIENT_ID: '' }, 'OIDC_ISSUER needs OIDC_CLIENT_ID'],
     [{ OIDC_ISSUER: '' }, 'OIDC_CLIENT_ID needs OIDC_ISSUER'],
     [{ OIDC_ISSUER: '', OIDC_CLIENT_ID: '', OIDC_REQUIRED: 'true' }, 'OIDC_REQUIRED needs OIDC_ISSUER'],

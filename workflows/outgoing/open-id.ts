@@ -24,7 +24,17 @@ const CLOCK_SECONDS = 60
 /** Our own sessions last as long. A provider that is asked for this must say when the person has signed in. */
 const LONGEST_SIGN_IN_SECONDS = 7 * 24 * 3600
 const MOST_OF_SUBJECT = 255
+/** The longest e-mail address that SMTP transmits. */
+const MOST_OF_EMAIL = 254
+/** In the year 2096: what is later is no time in seconds. */
+const LATEST_SECONDS = 4_000_000_000
 const MOST_OF_WHY = 500
+
+const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/** Plain http does not prove who answers, neither for the keys of the provider nor for an e-mail address: it stays within this host. */
+export const isProvidersAddress = ({ protocol, hostname }: URL): boolean =>
+  protocol === 'https:' || (protocol === 'http:' && LOOPBACK.has(hostname))
 
 type Known = { library: typeof OpenId; configuration: OpenId.Configuration; until: number }
 
@@ -37,7 +47,11 @@ export function openIdProvider(options: OpenIdOptions, outgoing: Outgoing): Sign
 
   const discover = async (): Promise<Known> => {
     const library = await import('openid-client')
-    const fetch = outgoingFetch(outgoing, { answerBytes: ANSWER_BYTES, limitMs: LIMIT_SECONDS * 1000 })
+    const fetchAny = outgoingFetch(outgoing, { answerBytes: ANSWER_BYTES, limitMs: LIMIT_SECONDS * 1000 })
+    const fetch: OpenId.CustomFetch = async (url, init) => {
+      if (!isProvidersAddress(new URL(url))) throw new FetchFailed('address_refused')
+      return fetchAny(url, init as RequestInit)
+    }
     const { clientId, clientSecret, clientAuth } = options
     const send = clientAuth === 'post' ? library.ClientSecretPost : library.ClientSecretBasic
     const issuer = new URL(options.issuer)
@@ -47,12 +61,19 @@ export function openIdProvider(options: OpenIdOptions, outgoing: Outgoing): Sign
       { [library.clockTolerance]: CLOCK_SECONDS },
       clientSecret === undefined ? library.None() : send(clientSecret),
       {
-        [library.customFetch]: fetch as OpenId.CustomFetch,
+        [library.customFetch]: fetch,
         timeout: LIMIT_SECONDS,
-        // With https all addresses that the provider names must be https as well.
-        ...(issuer.protocol === 'http:' && { execute: [library.allowInsecureRequests] }),
+        execute: [
+          // Without this the library does not look at the signature of the ID token.
+          library.enableNonRepudiationChecks,
+          // With https all addresses that the provider names must be https as well.
+          ...(issuer.protocol === 'http:' ? [library.allowInsecureRequests] : []),
+        ],
       },
     )
+    // The library takes two notations of one address for the same, and for some providers a pattern: the links would have another name.
+    const named = configuration.serverMetadata().issuer
+    if (named !== options.issuer) throw new Error(`the provider calls itself ${named}: OIDC_ISSUER must be exactly that`)
     return { library, configuration, until: performance.now() + KEPT_MS }
   }
 
@@ -73,6 +94,7 @@ export function openIdProvider(options: OpenIdOptions, outgoing: Outgoing): Sign
   }
 
   return {
+    issuer: options.issuer,
     name: options.name,
     isRequired: options.isRequired,
     async begin({ redirectUri, state, nonce, verifier, provedSince }) {
@@ -96,8 +118,11 @@ export function openIdProvider(options: OpenIdOptions, outgoing: Outgoing): Sign
     async finish(query, trip) {
       try {
         const person = await personOf(await knownProvider(), query, trip)
-        if (trip.provedSince !== null && !((person.authenticatedAt ?? 0) >= trip.provedSince - CLOCK_SECONDS))
-          return refused(`auth_time is ${person.authenticatedAt}: the provider has not asked the person again`)
+        const { authenticatedAt: at } = person
+        const since = trip.provedSince ?? Date.now() / 1000 - LONGEST_SIGN_IN_SECONDS
+        // Some providers never say when: then a sign-in counts, and nothing that must be recent.
+        if (at === null ? trip.provedSince !== null : at < since - CLOCK_SECONDS)
+          return refused(`auth_time is ${at}: the provider has not asked the person again`)
         return { is: 'person', person }
       } catch (error) {
         if (!isAway(error)) return refused(whyOf(error), isCodeWrong(error))
@@ -118,7 +143,7 @@ async function personOf(
   const tokens = await library.authorizationCodeGrant(configuration, new URL(`${redirectUri}?${query}`), checks)
   const claims = tokens.claims()!
   const { iss: issuer, sub: subject, auth_time: authenticatedAt } = claims
-  if (subject.length > MOST_OF_SUBJECT || /\p{C}/u.test(subject)) throw new Error('the subject is no name')
+  if (!isStorable(subject, MOST_OF_SUBJECT)) throw new Error('the subject is no name')
   // Many providers have the address in the answer of their userinfo endpoint alone.
   const isElsewhere = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined
   const { email, email_verified: isVerified } = isElsewhere
@@ -127,11 +152,17 @@ async function personOf(
   return {
     issuer,
     subject,
-    email: typeof email === 'string' ? email : null,
+    email: isStorable(email, MOST_OF_EMAIL) ? email : null,
     isEmailVerified: isVerified === true,
-    authenticatedAt: typeof authenticatedAt === 'number' ? authenticatedAt : null,
+    authenticatedAt: isSeconds(authenticatedAt) ? authenticatedAt : null,
   }
 }
+
+/** Postgres takes no NUL and no half of a surrogate pair. */
+const isStorable = (value: unknown, most: number): value is string =>
+  typeof value === 'string' && value.length <= most && !/\p{C}/u.test(value)
+
+const isSeconds = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= LATEST_SECONDS
 
 function* causesOf(error: unknown): Generator<Error & { code?: unknown; status?: unknown; error?: unknown; error_description?: unknown }> {
   for (let one = error; one instanceof Error; one = one.cause) yield one

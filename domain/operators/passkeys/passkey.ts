@@ -24,8 +24,8 @@ export async function listPasskeys(db: Db, operator: string): Promise<ListedPass
   return rows
 }
 
-/** `site`: whose passkeys sign in; null: none do. `hasProvider`: there is single sign-on. */
-type Removal = { id: string; site: Site | null; hasProvider: boolean }
+/** `site`: whose passkeys sign in; null: none do. `issuer`: of single sign-on; null: there is none. */
+type Removal = { id: string; site: Site | null; issuer: string | null }
 
 /**
  * Removes a passkey and ends the sessions that it has opened, but not the one that asks. `needed`: without it the password alone would set up the
@@ -34,7 +34,7 @@ type Removal = { id: string; site: Site | null; hasProvider: boolean }
 export async function removePasskey(
   tx: Tx,
   { operator, session }: SignedIn,
-  { id, site, hasProvider }: Removal,
+  { id, site, issuer }: Removal,
 ): Promise<'removed' | 'needed' | 'last' | 'unknown'> {
   await lockOperator(tx, operator.id)
   const own = await listPasskeys(tx, operator.id)
@@ -44,8 +44,8 @@ export async function removePasskey(
   const opens = ({ is_ended, rp_id }: ListedPasskey) => !is_ended && rp_id === site?.id
   const isLast = opens(found) ? !others.some(opens) : others.length === 0
   const { isOn, isNeeded } = await secondFactorOf(tx, operator.id)
-  const { hasPassword, linked } = await waysIn(tx, operator.id)
-  if (isLast && opens(found) && !hasPassword && !(hasProvider && linked)) return 'last'
+  const { hasPassword, linked } = await waysIn(tx, operator.id, issuer)
+  if (isLast && opens(found) && !hasPassword && !linked) return 'last'
   // Also one that has ended: while it is there, the password opens nothing.
   if (isLast && isNeeded && !isOn && hasPassword) return 'needed'
   await tx.query('delete from operator_passkeys where id = $1', [id])
