@@ -142,7 +142,9 @@ describe('an end', () => {
          values ('other' || $1, $1, convert_to($1, 'utf8'), $2, false, '', 0, '{}', 'x', $3)`,
         [owner.id, beside === 'ended' ? SITE.id : 'before.example', beside === 'ended' ? new Date().toISOString() : null],
       )
-    expect(await transaction(api.pool, tx => removePasskey(tx, who, { id, site: SITE, issuer: hasProvider ? 'https://id.example' : null }))).toBe(outcome)
+    expect(
+      await transaction(api.pool, tx => removePasskey(tx, who, { id, site: SITE, issuer: hasProvider ? 'https://id.example' : null })),
+    ).toBe(outcome)
     expect((await passkeysOf(owner.id)).some(one => one.id === id)).toBe(outcome !== 'removed')
   })
 
