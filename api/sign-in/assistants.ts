@@ -11,12 +11,12 @@ import { redirectTo, type SessionDeps } from './session.ts'
 export const ASSISTANTS = `${ACCOUNT}/assistants`
 
 function grantLine(deps: SessionDeps, ctx: Context, grant: ListedGrant): Html {
-  const { id, client_name, project, environment, scopes, created_at, last_used_at } = grant
+  const { id, client_name, project_name, environment, scopes, created_at, last_used_at } = grant
   const changes = scopes.filter(scope => scope.endsWith(':write')).length
   const may = changes === 0 ? 'reads' : `reads, and changes things with ${changes === 1 ? '1 scope' : `${changes} scopes`}`
   return html`<li><div><p>${client_name}</p>
-<p class="small">Project ${project}, ${environment}: ${may}. Allowed ${when(created_at)}, ${last_used_at === null ? 'never used' : html`last used ${when(last_used_at)}`}</p></div>
-<form method="post" action="${ASSISTANTS}">${formToken(deps, ctx)}<button class="plain" name="grant" value="${id}" aria-label="End the access of ${client_name} to project ${project}, ${environment}">End</button></form></li>`
+<p class="small">${project_name}, ${environment}: ${may}. Allowed ${when(created_at)}, ${last_used_at === null ? 'never used' : html`last used ${when(last_used_at)}`}</p></div>
+<form method="post" action="${ASSISTANTS}">${formToken(deps, ctx)}<button class="plain" name="grant" value="${id}" aria-label="End the access of ${client_name} to ${project_name}, ${environment}">End</button></form></li>`
 }
 
 /** What the operator has allowed assistants. */

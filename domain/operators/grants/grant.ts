@@ -123,19 +123,20 @@ export type ListedGrant = {
   client_id: string
   client_name: string
   project: number
+  project_name: string
   environment: EnvironmentKind
   scopes: string[]
   created_at: string
   last_used_at: string | null
 }
 
-const LISTED = `g.id, o.email as operator, g.client_id, g.client_name, g.project, e.kind as environment, g.scopes, g.created_at, g.last_used_at`
+const LISTED = `g.id, o.email as operator, g.client_id, g.client_name, g.project, p.name as project_name, e.kind as environment, g.scopes, g.created_at, g.last_used_at`
 
 /** Nothing of the grants opens anything from now on. Returns those that were in force. */
 export async function endGrants(db: Db, of: 'id' | 'client_id' | 'operator', value: string): Promise<ListedGrant[]> {
   const { rows } = await db.query<ListedGrant>(
-    `update mcp_grants g set ended_at = clock_timestamp() from operators o, environments e
-     where g.${of} = $1 and g.ended_at is null and o.id = g.operator and e.id = g.environment returning ${LISTED}`,
+    `update mcp_grants g set ended_at = clock_timestamp() from operators o, environments e, projects p
+     where g.${of} = $1 and g.ended_at is null and o.id = g.operator and e.id = g.environment and p.id = g.project returning ${LISTED}`,
     [value],
   )
   return rows
@@ -147,7 +148,7 @@ export const endGrant = async (db: Db, id: string): Promise<ListedGrant | null> 
 /** The grants in force, of one operator or of all, oldest first. */
 export async function listGrants(db: Db, operator: string | null = null): Promise<ListedGrant[]> {
   const { rows } = await db.query<ListedGrant>(
-    `select ${LISTED} from mcp_grants g join operators o on o.id = g.operator join environments e on e.id = g.environment
+    `select ${LISTED} from mcp_grants g join operators o on o.id = g.operator join environments e on e.id = g.environment join projects p on p.id = g.project
      where g.ended_at is null and ($1::text is null or g.operator = $1) order by g.created_at, g.id`,
     [operator],
   )
