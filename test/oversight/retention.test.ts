@@ -123,6 +123,8 @@ test('expired rows are deleted by the clock of their environment, in batches, an
     causes: 2,
     mcpCalls: 0,
     mcpTokens: 0,
+    mcpGrants: 0,
+    oauthClients: 0,
     purchaseAttempts: 4,
     factGenerations: 0,
     alerts: 0,
