@@ -53,7 +53,9 @@ async function restoreFrom(dir: string, { env, signal, out }: CommandContext): P
   out(
     `Nobody is signed in: ${counted(ended.sessions, 'session')}, ${counted(ended.links, 'link')} and ${counted(ended.grants, 'grant')} of assistants have ended.`,
   )
-  out('Passwords, second factors and passkeys are those of the backup: what was removed since, also after a loss, signs in again.')
+  out(
+    'Accounts, passwords, second factors, passkeys and links to single sign-on are those of the backup: what was closed or removed since signs in again.',
+  )
   out('See docs/operating.md; "operator reset" ends all of them of one operator.')
   out('Open work continues here as soon as the service starts: do not start the old installation again.')
   return 0

@@ -2,8 +2,9 @@ import { grantableProjects } from '../../domain/operators/grants/choices.ts'
 import { findClient } from '../../domain/operators/grants/clients.ts'
 import { createCode } from '../../domain/operators/grants/codes.ts'
 import { covers } from '../../domain/operators/roles.ts'
-import type { SignedIn } from '../../domain/operators/session.ts'
+import { hasSession, lockOperator, type SignedIn } from '../../domain/operators/session.ts'
 import { SCOPES } from '../../schemas/generated/operations.ts'
+import { transaction } from '../../store/transaction.ts'
 import type { Context } from '../context.ts'
 import { readForm } from '../sign-in/form.ts'
 import { html } from '../sign-in/html.ts'
@@ -142,5 +143,10 @@ export const postAuthorize = (clientOf: ClientOf) =>
       scopes,
       findsTools,
     }
-    answer({ code: await createCode(deps.pool, { ...grant, redirectUri, challenge }) })
+    const code = await transaction(deps.pool, async tx => {
+      await lockOperator(tx, who.operator.id)
+      // Whoever has ended the session since the request began has meant what it allows as well.
+      return (await hasSession(tx, who.operator.id, who.session)) ? createCode(tx, { ...grant, redirectUri, challenge }) : null
+    })
+    return code === null ? askToSignIn(ctx) : answer({ code })
   }

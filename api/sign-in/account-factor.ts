@@ -6,7 +6,7 @@ import {
   secondFactorInSetUp,
   secondFactorOf,
 } from '../../domain/operators/second-factor.ts'
-import { endSessions, lockOperator, type SignedIn } from '../../domain/operators/session.ts'
+import { endSessions, endSetUps, lockOperator, type SignedIn } from '../../domain/operators/session.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Context } from '../context.ts'
 import { ACCOUNT, withForm, withOperator } from './account.ts'
@@ -39,8 +39,15 @@ export const postFactor = withForm(async (deps, ctx, who, form) => {
   const { id } = who.operator
   if (!who.isRecent) return askAgainFor(ctx)
   switch (form.get('step')) {
-    case 'begin':
-      return redirectTo(ctx, (await beginSecondFactor(deps.pool, deps.secrets, id)) ? PATH : ACCOUNT)
+    case 'begin': {
+      const hasBegun = await transaction(deps.pool, async tx => {
+        await lockOperator(tx, id)
+        // A session that waits for a second factor would show the new secret.
+        await endSetUps(tx, id)
+        return beginSecondFactor(tx, deps.secrets, id)
+      })
+      return redirectTo(ctx, hasBegun ? PATH : ACCOUNT)
+    }
     case 'remove': {
       const isNeeded = (await secondFactorOf(deps.pool, id)).isNeeded
       if (!isNeeded) await transaction(deps.pool, tx => removeSecondFactor(tx, id))

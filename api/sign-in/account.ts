@@ -1,7 +1,7 @@
 import { changePassword } from '../../domain/operators/change-password.ts'
 import { type WaysIn, waysIn } from '../../domain/operators/identities.ts'
 import { listPasskeys } from '../../domain/operators/passkeys/passkey.ts'
-import { type SecondFactor, secondFactorOf } from '../../domain/operators/second-factor.ts'
+import { isPasswordEnough, type SecondFactor, secondFactorOf } from '../../domain/operators/second-factor.ts'
 import { endSession, endSessions, type ListedSession, listSessions, type SignedIn } from '../../domain/operators/session.ts'
 import type { Context } from '../context.ts'
 import { deviceOf } from './device.ts'
@@ -14,7 +14,7 @@ import type { PageDeps } from './page-deps.ts'
 import { passkeySite } from './passkey-form.ts'
 import { passkeySection } from './passkey-list.ts'
 import { providerLink } from './provider-link.ts'
-import { askToSignIn, callerOf, redirectTo, setCookie, signedIn } from './session.ts'
+import { askAgain, askToSignIn, callerOf, redirectTo, setCookie, signedIn } from './session.ts'
 
 export const ACCOUNT = '/console/account'
 
@@ -119,6 +119,9 @@ export const postPassword = withForm(async (deps, ctx, who, form) => {
   const refuse = (faults: Record<string, string>, status = 422) => showAccount(deps, ctx, who, { faults, status })
   // The form is not shown, and a password would make a session recent that the provider has opened.
   if (deps.provider?.isRequired) throw new FormProblem(403, 'Passwords do not count here any more.')
+  // Where the password alone does not show that somebody is still there, it makes no session recent.
+  const factor = await secondFactorOf(deps.pool, who.operator.id)
+  if (!who.isRecent && !factor.isOn && !isPasswordEnough(factor)) return askAgain(ctx, ACCOUNT)
   const password = form.get('password')
   if (password !== form.get('repeated')) return refuse({ repeated: 'The two passwords differ.' })
   try {

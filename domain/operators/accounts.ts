@@ -4,7 +4,7 @@ import { transaction } from '../../store/transaction.ts'
 import { alreadyExists, conflict, invalidField } from '../kernel/refusal.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { accountName, isAccountName } from './account-name.ts'
-import { endGrants } from './grants/grant.ts'
+import { endAllowed } from './grants/codes.ts'
 import { endIdentities } from './identities.ts'
 import { endFirstLink, endLinks, hasOperators, lockFirstOperator, readLink, takeLink } from './links.ts'
 import { clearPasskeys } from './passkeys/passkey.ts'
@@ -160,7 +160,7 @@ export async function closeOperator(tx: Tx, operator: string): Promise<void> {
   await tx.query('delete from operator_roles where operator = $1', [operator])
   await endLinks(tx, operator)
   await endSessions(tx, operator)
-  await endGrants(tx, 'operator', operator)
+  await endAllowed(tx, operator)
 }
 
 /** Password, second factor, passkeys, single sign-on, sessions and assistants are gone: what remains is a link with which a new password is chosen. */
@@ -172,7 +172,7 @@ export async function resetOperator(tx: Tx, operator: string): Promise<void> {
   await endIdentities(tx, operator)
   await endSessions(tx, operator)
   // Whoever had the account may have allowed an assistant of their own.
-  await endGrants(tx, 'operator', operator)
+  await endAllowed(tx, operator)
 }
 
 /** Demands a second factor of everybody (null) or of one operator, or no longer does. Sessions without one end. */

@@ -11,6 +11,7 @@ import {
   endSession,
   endSessions,
   endSetUps,
+  hasSession,
   lockOperator,
   type MissingStep,
   noteAuthenticated,
@@ -124,8 +125,10 @@ export function confirmSetUp(
 ): Promise<{ token: string; codes: string[] } | null> {
   return transaction(pool, async tx => {
     await lockOperator(tx, operator.id)
+    // Whoever has ended the session has put out the person who sets it up.
+    if (!(await hasSession(tx, operator.id, session))) return null
     const codes = await confirmSecondFactor(tx, secrets, operator.id, code)
-    if (!codes || !(await endSession(tx, operator.id, session))) return null
+    if (!codes) return null
     // Nothing that knew the password alone stays.
     await endSessions(tx, operator.id)
     return { token: await createSession(tx, operator.id, device), codes }

@@ -2,7 +2,9 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { resetOperator } from '../../domain/operators/accounts.ts'
 import { dropUnusedClients } from '../../domain/operators/grants/clients.ts'
+import { transaction } from '../../store/transaction.ts'
 import { clientDocuments } from '../../workflows/outgoing/client-document.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -20,6 +22,7 @@ import {
   takeOf,
 } from '../harness/oauth.ts'
 import { type Visitor, visitor } from '../harness/operators.ts'
+import { until } from '../harness/until.ts'
 
 const ADDRESS = 'https://assistant.example.org/client.json'
 const documents = new Map<string, string>()
@@ -153,6 +156,33 @@ describe('a code', () => {
     const take = takeOf(query, clientId, verifier)
     expect((await post(api.url, '/oauth/token', take)).body.error).toBe('invalid_grant')
   })
+})
+
+test('what an operator has allowed ends with a reset of the account, also where the code was not taken yet', async () => {
+  const { operator, browser } = await signedInOperator(api, api.project)
+  const { verifier, challenge } = pkce()
+  const path = authorizePath(clientId, challenge)
+  const { query } = await consent(browser, path)
+  await transaction(api.pool, tx => resetOperator(tx, operator.id))
+  expect((await post(api.url, '/oauth/token', takeOf(query, clientId, verifier))).body.error).toBe('invalid_grant')
+})
+
+test('a session that ends while the page of consent is answered allows nothing', async () => {
+  const { operator, browser } = await signedInOperator(api, api.project)
+  const path = authorizePath(clientId, pkce().challenge)
+  await browser.open(path)
+  const lock = await api.pool.connect()
+  await lock.query('begin')
+  await lock.query('select 1 from operators where id = $1 for no key update', [operator.id])
+  await lock.query('delete from operator_sessions where operator = $1', [operator.id])
+  const fields = { project: String(api.project.id), environment: 'sandbox', decision: 'allow', scope: 'events:read' }
+  const answer = browser.send(path, fields)
+  const waiting = async () =>
+    (await api.pool.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`)).rowCount === 1
+  await until('the page waits', async () => (await waiting()) || undefined)
+  await lock.query('commit')
+  lock.release()
+  expect((await answer).location).toMatch(/^\/sign-in\?next=/)
 })
 
 describe('a refresh token', () => {

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../../store/connect.ts'
 import { opaqueToken } from '../../../store/ids.ts'
 import { hashKey } from '../../projects/secrets.ts'
 import { roleIn } from '../roles.ts'
-import { createGrant, endGrant, type GrantInput, type ListedGrant } from './grant.ts'
+import { createGrant, endGrant, endGrants, type GrantInput, type ListedGrant } from './grant.ts'
 import { issueTokens, type TokenPair } from './tokens.ts'
 
 const CODE_SECONDS = 60
@@ -68,4 +68,11 @@ export async function exchangeCode(tx: Tx, { code, clientId, redirectUri, verifi
   await tx.query('update oauth_codes set grant_id = $2 where hash = $1', [hashKey(code), grant])
   await tx.query('update oauth_clients set granted_at = clock_timestamp() where id = $1', [clientId])
   return pair ? { is: 'issued', pair, grant, given } : { is: 'invalid' }
+}
+
+/** Ends what an operator has allowed assistants, also what none of them has taken yet. The operator is locked, so nothing more is allowed meanwhile. */
+export async function endAllowed(tx: Tx, operator: string): Promise<void> {
+  // Waits for a client that is taking a code: its grant is among those that end here.
+  await tx.query('delete from oauth_codes where operator = $1 and grant_id is null', [operator])
+  await endGrants(tx, 'operator', operator)
 }

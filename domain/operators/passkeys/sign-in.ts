@@ -1,7 +1,7 @@
 import type { Db, Pool, Tx } from '../../../store/connect.ts'
 import { transaction } from '../../../store/transaction.ts'
 import type { Secrets } from '../../projects/secrets.ts'
-import { endGrants } from '../grants/grant.ts'
+import { endAllowed } from '../grants/codes.ts'
 import { beginGuess, checkGuess, forgiveGuess } from '../guesses.ts'
 import { createSession, lockOperator, noteAuthenticated, type SignedIn } from '../session.ts'
 import type { SignInCaller, SignInDeps, Wrong } from '../sign-in.ts'
@@ -127,5 +127,5 @@ async function noteUse(tx: Tx, id: string, counter: number): Promise<'noted' | '
 async function endCopied(tx: Tx, { id, operator }: Passkey): Promise<void> {
   await tx.query('update operator_passkeys set ended_at = clock_timestamp() where id = $1', [id])
   await tx.query('delete from operator_sessions where operator = $1 and passkey = $2', [operator, id])
-  await endGrants(tx, 'operator', operator)
+  await endAllowed(tx, operator)
 }
