@@ -43,7 +43,7 @@ export const readAppleAds = (deps: AppleAdsDeps): Workflow => ({
     const number = Number(subject)
     const plan = await asked<Begun>(deps, context, 'organisations', ask => begin(deps, number, ask), {
       record: async (tx, begun) => {
-        if (begun.is === 'plan') await recordOrgs(tx, number, begun.orgs, begun.hasNewOrg === true)
+        if (begun.is === 'plan' && !begun.hasNewOrg) await recordOrgs(tx, number, begun.orgs)
       },
     })
     if (plan.is === 'gone') return
@@ -53,7 +53,10 @@ export const readAppleAds = (deps: AppleAdsDeps): Workflow => ({
         steps.transact('end', async tx => {
           const waitSeconds = plan.is === 'plan' ? plan.waitSeconds : (await planRead(tx, number)).waitSeconds
           if (failed) await recordReadFailure(tx, number, failed.kind, failed.why)
-          else if (plan.is === 'plan') await recordRead(tx, number, plan)
+          else if (plan.is === 'plan') {
+            if (plan.hasNewOrg) await recordOrgs(tx, number, plan.orgs)
+            await recordRead(tx, number, plan)
+          }
           await readLater(tx, environment, subject, waitSeconds)
         }),
       { ends: true },

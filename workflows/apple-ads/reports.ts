@@ -55,7 +55,7 @@ async function allPages<T>(ask: Ask, page: (offset: number) => AppleRequest, col
     const end = await addPages(ask, page, collecting)
     if (end === 'full') return null
     const isRepeated = collecting.isRepeated?.() === true
-    if (end === 'whole' && (!isRepeated || attempt === TRIES)) return collecting.all
+    if (end === 'whole' && !isRepeated) return collecting.all
     if (attempt === TRIES) throw new AppleFailed(unexpected('a list that changes while it is read'))
   }
 }

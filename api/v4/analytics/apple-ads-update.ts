@@ -194,6 +194,12 @@ async function tryOut(call: Call, wanted: EntityChange, formerly: string | null)
   }
 }
 
+/** A refusal to read is no answer to whether the request before was carried out: it is not kept as one. */
+const stillUnknown = (error: unknown): unknown =>
+  error instanceof Refusal && (error.code === 'conflict' || error.code === 'not_found')
+    ? new Refusal('network_error', `what became of the request before is not known: ${error.message}`)
+    : error
+
 type Request = { key: UpdateKey; hash: Buffer; integration: number; change: EntityChange }
 
 /**
@@ -214,7 +220,9 @@ async function perform(call: Call, { key, hash, integration, change }: Request):
   // Whether Apple may have made the change, in this request or in one before it with the same key.
   const sending = { isUncertain: begun.before !== null }
   try {
-    const present = await askPresent(call, { integration, change, signal: limit.signal })
+    const present = await askPresent(call, { integration, change, signal: limit.signal }).catch(error => {
+      throw sending.isUncertain ? stillUnknown(error) : error
+    })
     const answer = await send(call, present, { claimed, formerly: begun.before, change, sending, signal: limit.signal })
     await inTurn(db => transaction(db, tx => settle(tx, trail, { key, answer, integration, target: present.target })))
     return { answer, isKnown: false }

@@ -4,7 +4,6 @@ import { notFound } from '../../kernel/refusal.ts'
 import type { Secrets } from '../../projects/secrets.ts'
 import { CONFIG_COLUMNS, type IntegrationConfig, openSettings } from '../config.ts'
 import { APPLE_ADS_SLUG } from './read-runs.ts'
-import { forgetDays } from './spend.ts'
 
 /** An organisation that the credentials open. */
 export type AppleOrg = { id: string; name: string; currency: string; time_zone: string; roles: string[] }
@@ -64,9 +63,8 @@ export async function hasNewOrg(db: Db, number: number, orgs: AppleOrg[]): Promi
   return !!known && orgs.some(({ id }) => !known.some(one => one.id === id))
 }
 
-/** `hasNew`: the days that were read have nothing of the new ones. */
-export async function recordOrgs(tx: Tx, number: number, orgs: AppleOrg[], hasNew: boolean): Promise<void> {
-  if (hasNew) await forgetDays(tx, number)
+/** A new organisation is recorded with the days that were read of it: until then all of its days are read again. */
+export async function recordOrgs(tx: Tx, number: number, orgs: AppleOrg[]): Promise<void> {
   await tx.query(
     `insert into apple_ads_connections (integration, orgs, checked_at) values ($1, $2, clock_timestamp())
      on conflict (integration) do update set orgs = excluded.orgs, checked_at = excluded.checked_at`,

@@ -95,6 +95,12 @@ test('the settled days of an organisation that is new to the credentials are rea
   await connected(api, key)
   expect(await spendOf(99)).toBeUndefined()
   apple.state.orgs.push(OTHER)
+  // While the new one is not open, what is known of the others stays known.
+  apple.state.instead = ({ headers }) => (headers['x-ap-context'] === `orgId=${OTHER}` ? { status: 403, body: {} } : undefined)
+  await readAgain(api, project)
+  await connected(api, key, 'error')
+  expect([await spendOf(99), await spendOf(CAMPAIGN)]).toEqual([undefined, 40])
+  apple.state.instead = () => undefined
   await readAgain(api, project)
   await until('all days are read', async () => ((await stored(99)).length === 3 && (await daysRead()) > 80) || undefined)
   // 30 of them 40 days ago.

@@ -198,6 +198,11 @@ test('without an answer the outcome is unknown: the same key reads the present v
     status: 502,
     body: { error: { code: 'network_error' } },
   })
+  // What Apple refuses to show says nothing of the request before.
+  for (const status of [403, 404]) {
+    apple.state.instead = () => ({ status, body: {} })
+    expect(await update(raised, { header: raised.idempotency_key as string })).toMatchObject({ status: 502 })
+  }
   apple.state.instead = () => undefined
   expect((await update(raised, { header: raised.idempotency_key as string })).body).toMatchObject({
     applied: true,
