@@ -259,3 +259,21 @@ test('where people sign in at the provider alone no passkey signs in or is added
   await only.stop()
   await provider.stop()
 })
+
+test('where a passkey is the second factor that is demanded, a changed password makes no session recent', async () => {
+  const one = await withPasskey()
+  await api.pool.query('update operators set needs_second_factor = true where id = $1', [one.id])
+  const { browser } = await enter(one)
+  await api.pool.query(`update operator_sessions set authenticated_at = authenticated_at - interval '11 minutes' where operator = $1`, [
+    one.id,
+  ])
+  await browser.open(ACCOUNT)
+  const chosen = 'eleven quiet harbour stones'
+  const fields = { current: PASSWORD, password: chosen, repeated: chosen }
+  expect((await browser.send(`${ACCOUNT}/password`, fields)).location).toBe(`/sign-in/again?next=${encodeURIComponent(ACCOUNT)}`)
+  const { rows } = await api.pool.query(
+    `select authenticated_at < now() - interval '10 minutes' as is_old from operator_sessions where operator = $1`,
+    [one.id],
+  )
+  expect(rows.every(({ is_old }) => is_old)).toBe(true)
+})

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { demandSecondFactor, resetOperator } from '../../domain/operators/accounts.ts'
 import { changePassword } from '../../domain/operators/change-password.ts'
 import { readPending, readSession } from '../../domain/operators/session.ts'
-import { authenticateAgain } from '../../domain/operators/sign-in.ts'
+import { authenticateAgain, confirmSetUp } from '../../domain/operators/sign-in.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { newOperator, PASSWORD, type Seen, type Visitor, visitor } from '../harness/operators.ts'
@@ -170,6 +170,25 @@ describe('a second factor that is demanded', () => {
     const own = secretIn(await browser.open('/sign-in/second-factor'))
     expect((await browser.send('/sign-in/second-factor', { code: codeOf(own) })).status).toBe(200)
     expect((await api.pool.query('select awaits from operator_sessions where operator = $1', [id])).rows).toEqual([{ awaits: null }])
+  })
+
+  test('is not set up by a session that was ended meanwhile, nor shown to one that waits for it', async () => {
+    const { id, email } = await newOperator(api)
+    const [owner, stranger] = [from(), from()]
+    await owner.signIn(email)
+    await owner.open(ACCOUNT)
+    await api.pool.query('update operators set needs_second_factor = true where id = $1', [id])
+    await stranger.signIn(email)
+    const pending = (await readPending(api.pool, stranger.cookies.get('perennial')!))!
+    const secret = secretIn(await stranger.open('/sign-in/second-factor'))
+    await api.pool.query(`delete from operator_sessions where operator = $1 and awaits = 'set_up'`, [id])
+    const device = { address: null, userAgent: null }
+    expect(await confirmSetUp({ pool: api.pool, secrets: api.secrets }, pending, codeOf(secret), device)).toBeNull()
+    expect((await api.pool.query('select totp_secret from operators where id = $1', [id])).rows).toEqual([{ totp_secret: null }])
+    await stranger.signIn(email)
+    await api.pool.query('update operators set needs_second_factor = false where id = $1', [id])
+    expect((await owner.send(`${ACCOUNT}/second-factor`, { step: 'begin' })).location).toBe(`${ACCOUNT}/second-factor`)
+    expect((await stranger.open('/sign-in/second-factor')).location).toContain('/sign-in?')
   })
 })
 
