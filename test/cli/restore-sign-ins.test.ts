@@ -97,7 +97,7 @@ test('nothing that opened something at the time of the backup opens it after a r
   )
   expect(counts).toEqual(tables.map(({ name }) => [name, true, 0]))
 
-  expect(restored.out).toContain('passkeys are those of the backup: what was removed since, also after a loss, signs in again')
+  expect(restored.out).toContain('passkeys and links to single sign-on are those of the backup')
   const { rows: kept } = await to.pool.query(
     'select (select counter from operator_passkeys), (select count(*)::int as spent from operator_spent_challenges)',
   )
