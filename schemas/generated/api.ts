@@ -3253,7 +3253,7 @@ export interface paths {
          *     test mode or the sandbox account. An `api_key` that says test (`sk_test_`, `rk_test_`, `pdl_sdbx_`) counts, with its
          *     `webhook_secret`, as the sandbox pair; a live `sandbox_api_key` is 400.
          *
-         *     403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server only.
+         *     403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server and the console only.
          */
         post: operations["v4UpdateStoreConfig"];
         delete?: never;
@@ -6172,7 +6172,7 @@ export interface components {
              *     |---|---|
              *     | 400 | `invalid_data` `invalid_request` `invalid_product_id` `product_not_in_project` `cannot_set_main_directly` |
              *     | 401 | `control_unauthorized` |
-             *     | 403 | `control_forbidden` `insufficient_scope` |
+             *     | 403 | `control_forbidden` `insufficient_scope` `sign_in_again` |
              *     | 404 | `not_found`, `invalid_request` (no such route) |
              *     | 405, 413, 415 | `invalid_request` |
              *     | 409 | `already_exists` `offering_already_exists` `conflict` `idempotency_conflict` `idempotency_in_progress` `confirmation_invalid` |

@@ -1977,7 +1977,7 @@ export const v4GetStoreConfig = <ThrowOnError extends boolean = true>(options: O
  * test mode or the sandbox account. An `api_key` that says test (`sk_test_`, `rk_test_`, `pdl_sdbx_`) counts, with its
  * `webhook_secret`, as the sandbox pair; a live `sandbox_api_key` is 400.
  *
- * 403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server only.
+ * 403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server and the console only.
  */
 export const v4UpdateStoreConfig = <ThrowOnError extends boolean = true>(options: Options<V4UpdateStoreConfigData, ThrowOnError>) => (options.client ?? client).post<V4UpdateStoreConfigResponses, V4UpdateStoreConfigErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -1832,7 +1832,7 @@ export type ErrorBody = {
      * |---|---|
      * | 400 | `invalid_data` `invalid_request` `invalid_product_id` `product_not_in_project` `cannot_set_main_directly` |
      * | 401 | `control_unauthorized` |
-     * | 403 | `control_forbidden` `insufficient_scope` |
+     * | 403 | `control_forbidden` `insufficient_scope` `sign_in_again` |
      * | 404 | `not_found`, `invalid_request` (no such route) |
      * | 405, 413, 415 | `invalid_request` |
      * | 409 | `already_exists` `offering_already_exists` `conflict` `idempotency_conflict` `idempotency_in_progress` `confirmation_invalid` |
