@@ -1,0 +1,192 @@
+import { AxisBottom, AxisLeft } from '@visx/axis'
+import { GridRows } from '@visx/grid'
+import { PatternLines } from '@visx/pattern'
+import type { scaleBand } from '@visx/scale'
+import { memo } from 'react'
+import { axisFigure, bucket } from '../parts/format.ts'
+import { type Layout, MARGIN } from './layout.ts'
+import { colourOf, dashOf, type Palette } from './palette.ts'
+import { areaOf, barsOf, lineOf } from './paths.ts'
+import type { Picture } from './picture.ts'
+
+type Props = {
+  picture: Picture
+  layout: Layout
+  /** Tells the patterns of several charts on a page apart. */
+  id: string
+  /** Colours as attributes, where no style sheet is. */
+  palette?: Palette
+}
+
+const TEXT = { fontSize: 11, fontFamily: 'inherit' } as const
+
+/** A chart as SVG, a function of its input alone: the same on a page and on a server. Readers get the table beside it instead. */
+export const Drawing = memo(function Drawing({ picture, layout, id, palette }: Props) {
+  const { width, height, shown, yScale, xScale } = layout
+  const soft = palette ? { fill: palette.soft } : { fill: '' }
+  return (
+    <svg
+      className="drawing"
+      width={width}
+      height={height}
+      viewBox={`0 0 ${width} ${height}`}
+      aria-hidden="true"
+      xmlns="http://www.w3.org/2000/svg"
+    >
+      <defs>
+        {shown.map(({ at }) => (
+          <PatternLines
+            key={at}
+            id={`${id}-${at}`}
+            width={6}
+            height={6}
+            orientation={['diagonal']}
+            strokeWidth={2.4}
+            className={`hatch s${colourOf(at)}`}
+            stroke={palette?.series[colourOf(at)] ?? ''}
+          />
+        ))}
+      </defs>
+      <GridRows
+        scale={yScale}
+        left={MARGIN.left}
+        width={Math.max(0, width - MARGIN.left - MARGIN.right)}
+        numTicks={4}
+        className="rows"
+        stroke={palette?.line ?? ''}
+      />
+      <Notes picture={picture} layout={layout} palette={palette} />
+      {shown.map((_, place) => (
+        <Series key={shown[place]!.at} layout={layout} place={place} kind={picture.kind} id={id} palette={palette} />
+      ))}
+      {layout.previous && <Previous layout={layout} values={layout.previous} palette={palette} />}
+      <AxisLeft
+        scale={yScale}
+        left={MARGIN.left}
+        numTicks={4}
+        hideAxisLine
+        hideTicks
+        tickFormat={value => axisFigure(Number(value), picture.measure, picture.currency)}
+        tickClassName="tick"
+        tickLabelProps={{ ...TEXT, ...soft, textAnchor: 'end', dx: -4, dy: 4 }}
+      />
+      <AxisBottom
+        scale={xScale as ReturnType<typeof scaleBand<number>>}
+        top={height - MARGIN.bottom}
+        hideTicks
+        axisClassName="axis"
+        stroke={palette?.axis ?? ''}
+        tickValues={layout.ticks}
+        tickFormat={at => bucket(picture.starts[Number(at)]!, picture.unit, picture.zone)}
+        tickClassName="tick"
+        tickLabelProps={(at: unknown) => ({ ...TEXT, ...soft, ...endsOf(layout, Number(at)), dy: 2 })}
+      />
+    </svg>
+  )
+})
+
+/** The last label of lines ends at the edge instead of reaching over it. */
+function endsOf({ x, width }: Layout, at: number) {
+  if (x(at) > width - 40) return { textAnchor: 'end' as const, dx: width - x(at) - 4 }
+  return { textAnchor: 'middle' as const, dx: 0 }
+}
+
+function Series({
+  layout,
+  place,
+  kind,
+  id,
+  palette,
+}: {
+  layout: Layout
+  place: number
+  kind: Picture['kind']
+  id: string
+  palette: Palette | undefined
+}) {
+  const { at, spans } = layout.shown[place]!
+  const { open, shown, stacked } = layout
+  const end = spans.length
+  const ink = palette?.series[colourOf(at)]
+  const name = `series s${colourOf(at)}`
+  if (layout.bars) {
+    const complete = barsOf(layout, spans, place, 0, open)
+    const still = barsOf(layout, spans, place, open, end)
+    return (
+      <g className={name}>
+        {complete && <path className="bars-done" d={complete} {...(ink && { fill: ink })} />}
+        {still && <path className="bars-open" d={still} fill={`url(#${id}-${at})`} {...(ink && { stroke: ink })} />}
+      </g>
+    )
+  }
+  const filled = kind === 'area' || shown.length === 1
+  const stroke = { fill: 'none', strokeWidth: 2, strokeLinejoin: 'round' as const, ...(ink && { stroke: ink }) }
+  const area = filled ? areaOf(layout, spans, 0, open) : ''
+  const still = open < end ? lineOf(layout, spans, Math.max(0, open - 1), end) : ''
+  return (
+    <g className={name}>
+      {area && <path className="area" d={area} opacity={stacked ? 0.35 : 0.1} {...(ink && { fill: ink })} />}
+      <path
+        className="stroke"
+        d={lineOf(layout, spans, 0, open)}
+        strokeDasharray={shown.length > 1 && !stacked ? dashOf(at) : undefined}
+        {...stroke}
+      />
+      {still && <path className="stroke" d={still} strokeDasharray="2 4" {...stroke} />}
+      {alone(spans).map(bucketAt => (
+        <circle key={bucketAt} cx={layout.x(bucketAt)} cy={layout.y(spans[bucketAt]![1])} r={2.5} {...(ink && { fill: ink })} />
+      ))}
+    </g>
+  )
+}
+
+/** Values without a neighbour, of which no line could be seen. */
+const alone = (spans: Layout['shown'][number]['spans']): number[] =>
+  spans.flatMap((span, at) => (span !== undefined && spans[at - 1] === undefined && spans[at + 1] === undefined ? [at] : []))
+
+function Previous({ layout, values, palette }: { layout: Layout; values: readonly (number | null)[]; palette: Palette | undefined }) {
+  const spans = layout.shown[0]!.spans.map((_, at) => {
+    const value = values[at]
+    return value === null || value === undefined ? undefined : ([0, value] as const)
+  })
+  return (
+    <path
+      className="previous"
+      d={lineOf(layout, spans, 0, spans.length)}
+      fill="none"
+      strokeWidth={1.4}
+      strokeDasharray="4 4"
+      {...(palette && { stroke: palette.previous })}
+    />
+  )
+}
+
+/** Letters at the buckets in which something happened. */
+function Notes({ picture, layout, palette }: { picture: Picture; layout: Layout; palette: Palette | undefined }) {
+  const letters = new Map<number, string>()
+  for (const { at, letter } of picture.notes ?? []) {
+    const found = picture.starts.findLastIndex(start => start <= at)
+    if (found >= 0) letters.set(found, [letters.get(found), letter].filter(Boolean).join(' '))
+  }
+  return [...letters].map(([at, text]) => (
+    <g key={at} className="note">
+      <line
+        x1={layout.x(at)}
+        x2={layout.x(at)}
+        y1={MARGIN.top}
+        y2={layout.height - MARGIN.bottom}
+        {...(palette && { stroke: palette.axis })}
+      />
+      <text
+        x={layout.x(at)}
+        y={MARGIN.top - 7}
+        textAnchor="middle"
+        fontSize={10.5}
+        fontWeight={650}
+        {...(palette && { fill: palette.soft })}
+      >
+        {text}
+      </text>
+    </g>
+  ))
+}

@@ -1,0 +1,39 @@
+import type { Unit } from '../data/range.ts'
+import type { Measure } from '../parts/format.ts'
+
+/** A series: a value for each bucket, null where there is none. */
+export type Line = { label: string; values: readonly (number | null)[]; previous?: readonly (number | null)[] }
+/** What happened at a moment, told by a letter above the chart. */
+export type Note = { at: number; letter: string }
+
+/** All that a chart is drawn from. */
+export type Picture = {
+  lines: readonly Line[]
+  /** Unix second at which each bucket begins. */
+  starts: readonly number[]
+  kind: 'line' | 'column' | 'area'
+  /** The series are parts of a whole: bars and areas stand on each other. */
+  stacked: boolean
+  measure: Measure
+  currency: string
+  unit: Unit
+  zone: string
+  /** The first bucket that time alone can still change: from there it is dashed or hatched. */
+  openFrom?: number | null
+  /** Labels of series that are not drawn; the others keep their colours. */
+  hidden?: ReadonlySet<string>
+  /** Draws the previous period where there is one series. */
+  comparing?: boolean
+  notes?: readonly Note[]
+}
+
+/** The series that are drawn, each with its number, which decides its colour and dashes. */
+export const shownOf = ({ lines, hidden }: Picture): { line: Line; at: number }[] =>
+  lines.map((line, at) => ({ line, at })).filter(({ line }) => !hidden?.has(line.label))
+
+/** The first bucket that is not complete; the number of buckets when all are. */
+export function openAt({ starts, openFrom }: Picture): number {
+  if (openFrom === null || openFrom === undefined) return starts.length
+  const found = starts.findIndex(start => start >= openFrom)
+  return found < 0 ? starts.length : found
+}

@@ -1,0 +1,32 @@
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useCallback } from 'react'
+
+export type Search = Record<string, string | undefined>
+
+/**
+ * The state of the page, which is the address: `[search, set]`. `set` changes what it names and keeps the rest; undefined takes a name away.
+ * A change of what the page shows replaces the entry of the history; `push` adds one, for a drawer or a tab that *Back* shall close.
+ */
+export function useAddress(): [Search, (change: Search, how?: { push?: boolean }) => void] {
+  const search = useSearch({ strict: false }) as Search
+  const navigate = useNavigate()
+  const set = useCallback(
+    (change: Search, how: { push?: boolean } = {}) =>
+      void navigate({
+        to: '.',
+        search: ((before: Search) => ({ ...before, ...change })) as never,
+        replace: !how.push,
+        resetScroll: false,
+      }),
+    [navigate],
+  )
+  return [search, set]
+}
+
+/** The filters of the address, `f.country=DE,FR`, as the API takes them: `filter[country][]`. */
+export const filtersOf = (search: Search): Record<string, string[]> =>
+  Object.fromEntries(
+    Object.entries(search).flatMap(([name, value]) =>
+      name.startsWith('f.') && value ? [[`filter[${name.slice(2)}][]`, value.split(',')]] : [],
+    ),
+  )

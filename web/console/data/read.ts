@@ -1,0 +1,57 @@
+import { type InfiniteData, type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import type { ApiError } from './api-error.ts'
+import type { Topic } from './live.ts'
+import { type AnyInput, addressOfCall, type Input, type OperationName, type Result } from './operations.ts'
+import { type Place, usePlace } from './place.ts'
+import { request } from './request.ts'
+
+export type ReadOptions = {
+  /** The read is asked for again when something happens there. */
+  topics?: readonly Topic[]
+  /** Asked for again so often, in ms, while the page is visible. For what no topic announces. */
+  every?: number
+  /** False: not yet. */
+  when?: boolean
+}
+
+export const keyOf = (place: Place | undefined, name: OperationName, input?: AnyInput) => [place, name, input ?? {}] as const
+
+/** Reads an operation in the project and environment of the address. What was read stays on the page while it is asked for again. */
+export function useRead<Name extends OperationName>(
+  name: Name,
+  input?: Input<Name>,
+  { topics, every, when = true }: ReadOptions = {},
+): UseQueryResult<Result<Name>, ApiError> {
+  const place = usePlace()
+  return useQuery<Result<Name>, ApiError>({
+    queryKey: keyOf(place, name, input as AnyInput),
+    enabled: place !== undefined && when,
+    meta: { topics },
+    ...(every !== undefined && { refetchInterval: every }),
+    queryFn: ({ signal }) => request(addressOfCall(place!, name, input as AnyInput), { method: 'GET', signal }),
+  })
+}
+
+type Page = { data: readonly unknown[]; has_more: boolean; next_cursor?: string | null }
+type Paged = { [Name in OperationName]: Result<Name> extends Page ? Name : never }[OperationName]
+
+/** Reads a list with cursors, page after page: `rows` of all pages read so far, `more()` for the next one. */
+export function usePages<Name extends Paged>(name: Name, input?: Input<Name>, { topics, every, when = true }: ReadOptions = {}) {
+  const place = usePlace()
+  const read = useInfiniteQuery<Result<Name>, ApiError, InfiniteData<Result<Name>>, readonly unknown[], string | undefined>({
+    queryKey: [...keyOf(place, name, input as AnyInput), 'pages'],
+    enabled: place !== undefined && when,
+    meta: { topics },
+    initialPageParam: undefined,
+    ...(every !== undefined && { refetchInterval: every }),
+    getNextPageParam: last => ((last as Page).has_more ? ((last as Page).next_cursor ?? undefined) : undefined),
+    queryFn: ({ signal, pageParam }) => {
+      const given = input as AnyInput | undefined
+      const query = { ...given?.query, ...(pageParam !== undefined && { starting_after: pageParam }) }
+      return request(addressOfCall(place!, name, { ...given, query }), { method: 'GET', signal })
+    },
+  })
+  type Row = Result<Name> extends { data: readonly (infer Item)[] } ? Item : never
+  const rows = read.data?.pages.flatMap(page => (page as Page).data as Row[])
+  return { ...read, data: rows, more: () => void read.fetchNextPage() }
+}

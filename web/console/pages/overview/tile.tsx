@@ -1,0 +1,64 @@
+import { Spark } from '../../chart/spark.tsx'
+import { titleOfChart } from '../../data/charts.ts'
+import { usePreferences } from '../../data/session.ts'
+import { Delta, Figure } from '../../parts/amount.tsx'
+import { Fault } from '../../parts/fault.tsx'
+import { bucket } from '../../parts/format.ts'
+import { t } from '../../parts/t.ts'
+import { To } from '../../parts/to.tsx'
+import type { ChartRead } from './tile-charts.ts'
+import { figuresOf, isGood } from './tiles.ts'
+
+/** One figure with its change and its course. It leads to its chart, over the same range. */
+export function Tile({ code, read, range }: { code: string; read: ChartRead; range: string }) {
+  const title = titleOfChart(code)
+  const { zone } = usePreferences()
+  const { data, error } = read
+  if (data === undefined && error)
+    return (
+      <div className="card tile">
+        <span className="tile-name">{title}</span>
+        <Fault error={error} retry={read.refetch} />
+      </div>
+    )
+  const figures = data && figuresOf(data)
+  const measure = data?.measure
+  return (
+    <To to={`/charts/${code}`} search={{ range }} className="card tile">
+      <span className="tile-name">
+        {title}
+        {figures?.until !== undefined && (
+          <span className="tile-until">{t('until {day}', { day: bucket(figures.until - 1, 'day', zone) })}</span>
+        )}
+      </span>
+      {data && figures && measure ? (
+        <div className={read.isPlaceholderData ? 'tile-body stale' : 'tile-body'}>
+          <span className="tile-value">
+            <Figure value={figures.now} measure={measure} currency={data.currency} short />
+          </span>
+          <span className="tile-change">
+            <Delta now={figures.now} before={figures.before} good={isGood(code)} moving={figures.moving} />
+            {figures.before !== 0 && (
+              <span className="tile-before">
+                {t('was')} <Figure value={figures.before} measure={measure} currency={data.currency} short />
+              </span>
+            )}
+          </span>
+          <Spark values={figures.values} previous={figures.previous} open={figures.open} level={figures.level} />
+        </div>
+      ) : (
+        <TileBars />
+      )}
+    </To>
+  )
+}
+
+const TileBars = () => (
+  <div className="tile-body" role="status" aria-label={t('Loading')}>
+    <span className="tile-value">
+      <span className="tile-bar" />
+    </span>
+    <span className="tile-change" />
+    <Spark values={[]} />
+  </div>
+)

@@ -1,0 +1,50 @@
+import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
+
+/** What a tile shows, out of the answer of its chart; nothing in it is computed here. */
+export type TileFigures = {
+  now: number
+  before: number
+  values: number[]
+  previous: number[] | undefined
+  /** The first value that is not complete. */
+  open: number
+  level: boolean
+  /** Unix second until which a ratio compares what had the time to happen. */
+  until: number | undefined
+  moving: boolean
+}
+
+export const TILES: readonly string[] = [
+  'mrr',
+  'active-subscriptions',
+  'sales',
+  'proceeds',
+  'free-trials',
+  'trial-to-paid',
+  'refunds',
+  'arppu',
+]
+
+/** More of these is worse. */
+const COSTS = new Set(['refunds', 'refund-rate', 'subscription-cancellation', 'trial-cancellation'])
+export const isGood = (code: string) => !COSTS.has(code)
+
+export function figuresOf(chart: AnalyticsChart): TileFigures | undefined {
+  const series = chart.summarySeries ?? chart.series[0]
+  if (series === undefined) return undefined
+  const starts = series.data.map(point => point.start_time)
+  const opens = chart.incomplete_from === null ? -1 : starts.findIndex(start => start >= chart.incomplete_from!)
+  // The end of the range cuts the last bucket.
+  const open = opens >= 0 ? opens : starts.length - 1
+  const known = series.complete !== undefined && series.complete.to > chart.from ? series.complete : undefined
+  return {
+    now: known?.total ?? series.total,
+    before: known?.totalPrev ?? series.totalPrev,
+    values: series.data.map(point => point.value),
+    previous: series.dataPrev?.map(point => point.value),
+    open,
+    level: chart.totalType === 'last',
+    until: known?.to,
+    moving: series.complete !== undefined && known === undefined,
+  }
+}

@@ -1,0 +1,6 @@
+import { Page } from '../../parts/page.tsx'
+import { t } from '../../parts/t.ts'
+
+export default function Status() {
+  return <Page title={t('Status')}>{null}</Page>
+}

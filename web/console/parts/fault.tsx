@@ -1,0 +1,59 @@
+import { Button, Code } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import { ApiError } from '../data/api-error.ts'
+import { Copy } from './copy.tsx'
+import { Icon } from './icon.tsx'
+import { counted, t } from './t.ts'
+
+const TITLES: Record<number, string> = {
+  403: 'Your role does not allow this',
+  404: 'This does not exist here',
+  409: 'Somebody changed this in the meantime',
+  429: 'Too many requests',
+}
+const titleOf = (status: number) =>
+  TITLES[status] ?? (status === 0 || status >= 500 ? 'The service did not answer' : 'This could not be shown')
+
+/** A failure where its content would stand: what it is, its code, the request's id to copy, and *Try again*. The rest of the page lives on. */
+export function Fault({ error, retry }: { error: unknown; retry?: (() => unknown) | undefined }) {
+  const known = error instanceof ApiError ? error : undefined
+  const left = useCountdown(known?.retryAfter, retry)
+  return (
+    <div className="fault" role="alert">
+      <Icon name="warn" size={18} />
+      <div>
+        <strong>{known ? t(titleOf(known.status)) : t('This part of the page failed')}</strong>
+        <p>
+          {(error as Error).message} {known && <Code>{known.code}</Code>}
+          {known?.requestId && (
+            <>
+              {' '}
+              {t('request')} <Copy text={known.requestId} />
+            </>
+          )}
+        </p>
+        {left > 0 && <p>{counted(left, 'Asks again in {n} second.', 'Asks again in {n} seconds.')}</p>}
+      </div>
+      {retry && (
+        <Button size="xs" variant="default" onClick={() => void retry()}>
+          {t('Try again')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+/** Counts down from what the service asked for, then retries. */
+function useCountdown(seconds: number | undefined, retry: (() => unknown) | undefined): number {
+  const [left, setLeft] = useState(seconds ?? 0)
+  useEffect(() => setLeft(seconds ?? 0), [seconds])
+  useEffect(() => {
+    if (left <= 0) return
+    const timer = setTimeout(() => {
+      setLeft(left - 1)
+      if (left === 1) retry?.()
+    }, 1_000)
+    return () => clearTimeout(timer)
+  }, [left, retry])
+  return left
+}

@@ -1,0 +1,40 @@
+import { Component, type ReactNode } from 'react'
+import { Empty } from '../parts/empty.tsx'
+import { Fault } from '../parts/fault.tsx'
+import { Page } from '../parts/page.tsx'
+import { t } from '../parts/t.ts'
+import { To } from '../parts/to.tsx'
+
+/** A page that failed to load or to draw. The frame around it lives on. */
+export const Broken = ({ error, reset }: { error: unknown; reset: () => void }) => (
+  <div className="page">
+    <Fault error={error} retry={reset} />
+  </div>
+)
+
+export const Missing = () => (
+  <Page title={t('No such page')}>
+    <Empty
+      icon="search"
+      title={t('There is no page at this address')}
+      why={t('It may have moved, or the link is incomplete.')}
+      action={<To to="/">{t('Go to the overview')}</To>}
+    />
+  </Page>
+)
+
+type Props = { children: ReactNode; fallback?: (error: Error, retry: () => void) => ReactNode }
+
+/** Keeps a failure of a part of the page in that part. */
+export class Boundary extends Component<Props, { error: Error | undefined }> {
+  override state = { error: undefined as Error | undefined }
+  static getDerivedStateFromError(error: Error) {
+    return { error }
+  }
+  retry = () => this.setState({ error: undefined })
+  override render() {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    return this.props.fallback?.(error, this.retry) ?? <Fault error={error} retry={this.retry} />
+  }
+}

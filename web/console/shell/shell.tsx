@@ -1,0 +1,91 @@
+import { Outlet, useRouterState } from '@tanstack/react-router'
+import { lazy, Suspense, useState } from 'react'
+import { useLive } from '../data/live.ts'
+import { usePlace } from '../data/place.ts'
+import { useSession } from '../data/session.ts'
+import { Bars } from '../parts/data-state.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { useKeys } from '../parts/keys.ts'
+import { t } from '../parts/t.ts'
+import { useGo } from '../parts/to.tsx'
+import { OfflineBar, SandboxBar } from './bars.tsx'
+import { Boundary, Broken } from './boundary.tsx'
+import { BottomBar, TopBar } from './narrow.tsx'
+import { NAVIGATION } from './navigation.ts'
+import { Side } from './side.tsx'
+import { useTheme } from './theme.ts'
+
+const Palette = lazy(() => import('./palette.tsx'))
+const KeysHelp = lazy(() => import('./keys-help.tsx'))
+const SignInOver = lazy(() => import('./sign-in-over.tsx'))
+const PreferencesForm = lazy(() => import('./preferences.tsx'))
+
+export type Overlay = 'palette' | 'keys' | 'preferences'
+
+/** The frame around every page. */
+export function Shell() {
+  const [overlay, setOverlay] = useState<Overlay>()
+  const pathname = useRouterState({ select: state => state.location.pathname })
+  const signedOut = useSession().error?.status === 401
+  const close = () => setOverlay(undefined)
+  useLive()
+  useTheme()
+  useShellKeys(setOverlay)
+  return (
+    <div className="shell">
+      <a className="skip" href="#page-title">
+        {t('Skip to the page')}
+      </a>
+      <Side open={setOverlay} />
+      <div className="main">
+        <TopBar open={setOverlay} />
+        <OfflineBar />
+        <SandboxBar />
+        <main>
+          <Boundary key={pathname} fallback={(error, retry) => <Broken error={error} reset={retry} />}>
+            <Suspense fallback={<Bars />}>
+              <Content />
+            </Suspense>
+          </Boundary>
+        </main>
+      </div>
+      <BottomBar />
+      <Suspense fallback={null}>
+        {signedOut && <SignInOver />}
+        {overlay === 'palette' && <Palette onClose={close} />}
+        {overlay === 'keys' && <KeysHelp onClose={close} />}
+        {overlay === 'preferences' && <PreferencesForm onClose={close} />}
+      </Suspense>
+    </div>
+  )
+}
+
+/** The page; before it, what a page cannot be without: a project that this operator may see. */
+function Content() {
+  const place = usePlace()
+  const { data: session } = useSession()
+  if (place === undefined) return session ? <NoProject /> : <Bars />
+  if (session && !session.projects.some(({ id }) => id === place.project)) return <NoProject named={place.project} />
+  return <Outlet />
+}
+
+const NoProject = ({ named }: { named?: string }) => (
+  <div className="page">
+    <Empty
+      icon="key"
+      title={named === undefined ? t('You have no project yet') : t('There is no project {named} for you', { named })}
+      why={t('An owner or an admin of a project gives you a role in it, under Settings, Operators.')}
+    />
+  </div>
+)
+
+function useShellKeys(open: (overlay: Overlay) => void) {
+  const go = useGo()
+  const pages = NAVIGATION.flatMap(({ entries }) => entries)
+  useKeys({
+    'mod+k': { says: t('Search or go to'), run: () => open('palette') },
+    '?': { says: t('This list of keys'), run: () => open('keys') },
+    '/': { says: t('Filter of the page'), run: () => document.querySelector<HTMLInputElement>('[data-filter]')?.focus() },
+    ...Object.fromEntries(pages.map(({ key, text, to }) => [`g ${key}`, { says: text, run: () => go({ to }) }])),
+  })
+}
