@@ -1133,6 +1133,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/analytics/charts": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get several charts at once
+         * @description Up to 12 charts with the same parameters, from the facts of one moment: `as_of` is the same in all of them, and each has the figures that it has
+         *     alone. They come in the order of `codes[]`. A chart that does not have a filter or the segmentation of the question is no fault of the others: it is
+         *     left out, and `left_out` says why. What no chart has is 400, as is a code that is none or is repeated.
+         */
+        get: operations["v4ListAnalyticsCharts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/analytics/charts/{chart_code}": {
         parameters: {
             query?: never;
@@ -4578,7 +4606,9 @@ export interface components {
          *           "data": [
          *             {
          *               "start_time": 1772323200,
-         *               "value": 3
+         *               "end_time": 1772409600,
+         *               "value": 3,
+         *               "partial": false
          *             }
          *           ]
          *         },
@@ -4589,7 +4619,9 @@ export interface components {
          *           "data": [
          *             {
          *               "start_time": 1772323200,
-         *               "value": 1
+         *               "end_time": 1772409600,
+         *               "value": 1,
+         *               "partial": false
          *             }
          *           ]
          *         }
@@ -4601,7 +4633,9 @@ export interface components {
          *         "data": [
          *           {
          *             "start_time": 1772323200,
-         *             "value": 4
+         *             "end_time": 1772409600,
+         *             "value": 4,
+         *             "partial": false
          *           }
          *         ]
          *       },
@@ -4645,6 +4679,33 @@ export interface components {
             /** @description Start of the first bucket that can still change without a new fact, by time alone. */
             incomplete_from: number | null;
         };
+        AnalyticsChartList: {
+            /** @enum {string} */
+            object: "list";
+            /** @enum {string} */
+            url: "/v4/analytics/charts";
+            data: components["schemas"]["AnalyticsChart"][];
+            has_more: boolean;
+            /** @description The charts that cannot be shown with these parameters. Left out when there are none. */
+            left_out?: components["schemas"]["AnalyticsChartLeftOut"][];
+        };
+        /**
+         * @example {
+         *       "code": "users-overview",
+         *       "details": [
+         *         {
+         *           "field": "filter[product_id][]",
+         *           "message": "does not filter these figures"
+         *         }
+         *       ]
+         *     }
+         */
+        AnalyticsChartLeftOut: {
+            /** @description As asked for, alias or not. */
+            code: string;
+            /** @description What the chart alone would refuse. */
+            details: components["schemas"]["ErrorDetail"][];
+        };
         AnalyticsSeries: {
             label: string;
             total: number;
@@ -4677,7 +4738,11 @@ export interface components {
         AnalyticsPoint: {
             /** @description Unix second at which the bucket begins. */
             start_time: number;
+            /** @description Unix second before which the bucket ends, the start of the next one, or `to` in the last. */
+            end_time: number;
             value: number;
+            /** @description Whether this is less than a whole bucket: the window begins or ends inside of it, or it is not over yet. In `dataPrev` only what the window cuts is. */
+            partial: boolean;
         };
         /** @description Transactions in a currency without any rate; they count, but not as money. Left out when there are none. */
         AnalyticsUnconverted: components["schemas"]["UnconvertedMoney"][];
@@ -10581,6 +10646,14 @@ export interface components {
          */
         ChartCode: string;
         /**
+         * @description The codes of the charts; one parameter for each.
+         * @example [
+         *       "sales",
+         *       "mrr"
+         *     ]
+         */
+        ChartCodes: string[];
+        /**
          * @description `realtime`.
          * @example realtime
          */
@@ -14097,6 +14170,185 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAnalyticsCharts: {
+        parameters: {
+            query: {
+                /**
+                 * @description The codes of the charts; one parameter for each.
+                 * @example [
+                 *       "sales",
+                 *       "mrr"
+                 *     ]
+                 */
+                "codes[]": components["parameters"]["ChartCodes"];
+                /**
+                 * @description Facts from this Unix second on. Without time zone, buckets step from here.
+                 * @example 1772323200
+                 */
+                from?: components["parameters"]["FiguresFrom"];
+                /**
+                 * @description Facts before this Unix second; later than `from`. The second after now when left out.
+                 * @example 1774915200
+                 */
+                to?: components["parameters"]["FiguresTo"];
+                /**
+                 * @description Length of the buckets, at most 2,000 of them.
+                 * @example day
+                 */
+                unit?: components["parameters"]["FiguresUnit"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description One series for each value of this attribute, which the meta of the chart lists.
+                 * @example country
+                 */
+                segmentation?: components["parameters"]["FiguresSegmentation"];
+                /**
+                 * @description Series before `Other`. Without effect unless segmented.
+                 * @example 50
+                 */
+                max_series?: components["parameters"]["FiguresMaxSeries"];
+                /**
+                 * @description An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+                 * @example Europe/Berlin
+                 */
+                timezone?: components["parameters"]["FiguresTimezone"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Adds to each series where its buckets lie in the window before.
+                 * @example false
+                 */
+                previous?: components["parameters"]["FiguresPrevious"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "EUR"
+                 *     ]
+                 */
+                "filter[purchase_currency][]"?: components["parameters"]["FiguresFilterPurchaseCurrency"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only these locales; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "de-DE"
+                 *     ]
+                 */
+                "filter[locale][]"?: components["parameters"]["FiguresFilterLocale"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The charts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsChartList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -101,6 +101,7 @@ export interface QueryDefaults {
   v4ListCustomers: 'limit' | 'sort_by' | 'sort_order'
   v4ListRemoteConfigurations: 'limit'
   v4ListSegments: 'limit'
+  v4ListAnalyticsCharts: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
   v4GetAnalyticsChart: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
   v4GetAnalyticsCard: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
   v4ListExperiments: 'limit'
@@ -1543,6 +1544,54 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListAnalyticsCharts',
+    method: 'GET',
+    path: '/v4/analytics/charts',
+    tag: 'Analytics',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'analytics:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'codes[]', type: 'string', array: true },
+      { name: 'from', type: 'integer', array: false },
+      { name: 'to', type: 'integer', array: false },
+      { name: 'unit', type: 'string', array: false },
+      { name: 'environment', type: 'integer', array: false },
+      { name: 'currency', type: 'string', array: false },
+      { name: 'segmentation', type: 'string', array: false },
+      { name: 'max_series', type: 'integer', array: false },
+      { name: 'timezone', type: 'string', array: false },
+      { name: 'rate_date', type: 'string', array: false },
+      { name: 'previous', type: 'boolean', array: false },
+      { name: 'fresh', type: 'boolean', array: false },
+      { name: 'filter[target_platform][]', type: 'string', array: true },
+      { name: 'filter[product_id][]', type: 'string', array: true },
+      { name: 'filter[purchase_currency][]', type: 'string', array: true },
+      { name: 'filter[country][]', type: 'string', array: true },
+      { name: 'filter[app_version][]', type: 'string', array: true },
+      { name: 'filter[locale][]', type: 'string', array: true },
+      { name: 'filter[media_source_name][]', type: 'string', array: true },
+      { name: 'filter[campaign_name][]', type: 'string', array: true },
+      { name: 'filter[device_id][]', type: 'string', array: true },
+      { name: 'filter[segment_id][]', type: 'string', array: true },
+      { name: 'filter[experiment_group_id][]', type: 'string', array: true },
+    ],
+    validate: {
+      path: null,
+      query: v.v4ListAnalyticsChartsQuery,
+      body: null,
+      answer: { 200: v.answerAnalyticsChartList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {
