@@ -53812,7 +53812,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerEventList = validate283;
-var schema487 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
+var schema487 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:EventList" };
 var schema489 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at", "event_id", "properties"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" }, "event_id": { "type": "string", "minLength": 1 }, "properties": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } } }, "$id": "answer:Event" };
 var pattern194 = new RegExp("^/v4/events/.+$", "u");
 function validate284(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -54124,7 +54124,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more")) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
         const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -54216,12 +54216,43 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.next_cursor !== void 0) {
+      let data5 = data.next_cursor;
+      if (typeof data5 === "string") {
+        if (func2(data5) > 256) {
+          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "#/properties/next_cursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "#/properties/next_cursor/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "#/properties/next_cursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err12];
+      vErrors = [err15];
     } else {
-      vErrors.push(err12);
+      vErrors.push(err15);
     }
     errors++;
   }
@@ -54229,7 +54260,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListEventsQuery = validate286;
-var schema492 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
+var schema492 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as evt_4Jq8ZtW0bXc6RmYd2KpL", "format": "text" }, "filter[event_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" } } }, "filter[customer_uid]": { "$ref": "input:IdInPath" }, "filter[from]": { "type": "string", "format": "date-time" }, "filter[to]": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListEventsQuery" };
 function validate286(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -54245,7 +54276,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
       data.sort_order = "desc";
     }
     for (const key0 in data) {
-      if (!(key0 === "limit" || key0 === "offset" || key0 === "sort_order")) {
+      if (!(key0 === "limit" || key0 === "offset" || key0 === "sort_order" || key0 === "starting_after" || key0 === "filter[event_name][]" || key0 === "filter[customer_uid]" || key0 === "filter[from]" || key0 === "filter[to]")) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -54334,12 +54365,256 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
+    if (data.starting_after !== void 0) {
+      let data3 = data.starting_after;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 256) {
+          const err9 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err10 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (!formats4(data3)) {
+          const err11 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data3)) {
+          const err12 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as evt_4Jq8ZtW0bXc6RmYd2KpL" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[event_name][]"] !== void 0) {
+      let data4 = data["filter[event_name][]"];
+      const _errs12 = errors;
+      let valid1 = true;
+      const _errs13 = errors;
+      if (Array.isArray(data4)) {
+        if (data4.length > 50) {
+          const err14 = {};
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs13 === errors;
+      errors = _errs12;
+      if (vErrors !== null) {
+        if (_errs12) {
+          vErrors.length = _errs12;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs14 = errors;
+        if (Array.isArray(data4)) {
+          const len0 = data4.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data5 = data4[i0];
+            if (typeof data5 === "string") {
+              if (func2(data5) > 100) {
+                const err15 = { instancePath: instancePath + "/filter[event_name][]/" + i0, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/maxLength", keyword: "maxLength", params: { limit: 100 } };
+                if (vErrors === null) {
+                  vErrors = [err15];
+                } else {
+                  vErrors.push(err15);
+                }
+                errors++;
+              }
+              if (func2(data5) < 1) {
+                const err16 = { instancePath: instancePath + "/filter[event_name][]/" + i0, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/minLength", keyword: "minLength", params: { limit: 1 } };
+                if (vErrors === null) {
+                  vErrors = [err16];
+                } else {
+                  vErrors.push(err16);
+                }
+                errors++;
+              }
+              if (!formats4(data5)) {
+                const err17 = { instancePath: instancePath + "/filter[event_name][]/" + i0, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err17];
+                } else {
+                  vErrors.push(err17);
+                }
+                errors++;
+              }
+            } else {
+              const err18 = { instancePath: instancePath + "/filter[event_name][]/" + i0, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err18];
+              } else {
+                vErrors.push(err18);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs14 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err19 = { instancePath: instancePath + "/filter[event_name][]", schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (Array.isArray(data4)) {
+        if (data4.length > 50) {
+          const err20 = { instancePath: instancePath + "/filter[event_name][]", schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+      } else {
+        const err21 = { instancePath: instancePath + "/filter[event_name][]", schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[customer_uid]"] !== void 0) {
+      let data6 = data["filter[customer_uid]"];
+      if (typeof data6 === "string") {
+        if (func2(data6) > 256) {
+          const err22 = { instancePath: instancePath + "/filter[customer_uid]", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+        if (func2(data6) < 1) {
+          const err23 = { instancePath: instancePath + "/filter[customer_uid]", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (!formats4(data6)) {
+          const err24 = { instancePath: instancePath + "/filter[customer_uid]", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data6)) {
+          const err25 = { instancePath: instancePath + "/filter[customer_uid]", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/filter[customer_uid]", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[from]"] !== void 0) {
+      let data7 = data["filter[from]"];
+      if (typeof data7 === "string") {
+        if (!formats0(data7)) {
+          const err27 = { instancePath: instancePath + "/filter[from]", schemaPath: "#/properties/filter%5Bfrom%5D/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      } else {
+        const err28 = { instancePath: instancePath + "/filter[from]", schemaPath: "#/properties/filter%5Bfrom%5D/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[to]"] !== void 0) {
+      let data8 = data["filter[to]"];
+      if (typeof data8 === "string") {
+        if (!formats0(data8)) {
+          const err29 = { instancePath: instancePath + "/filter[to]", schemaPath: "#/properties/filter%5Bto%5D/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+      } else {
+        const err30 = { instancePath: instancePath + "/filter[to]", schemaPath: "#/properties/filter%5Bto%5D/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err9 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err31 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err9];
+      vErrors = [err31];
     } else {
-      vErrors.push(err9);
+      vErrors.push(err31);
     }
     errors++;
   }
@@ -54347,15 +54622,15 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerEventBatch = validate287;
-var schema493 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "unmatched_refunds", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "unmatched_refunds": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
-var schema494 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
-var schema495 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
+var schema494 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "unmatched_refunds", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "unmatched_refunds": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
+var schema495 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
+var schema496 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
 function validate289(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema495.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema496.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -54622,7 +54897,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_id !== void 0) {
       let data1 = data.event_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema494.properties.event_id.type } };
+        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema495.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -54643,7 +54918,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "created" || data2 === "duplicate" || data2 === "rejected")) {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema494.properties.status.enum } };
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema495.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -54655,7 +54930,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data3 = data.id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema494.properties.id.type } };
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema495.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -54793,7 +55068,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event_batch")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema493.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema494.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -54814,7 +55089,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema493.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema494.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -55034,7 +55309,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4CreateEventsBody = validate292;
-var schema497 = { "type": "object", "required": ["events"], "additionalProperties": false, "properties": { "events": { "type": "array", "minItems": 1, "maxItems": 1e3, "if": { "maxItems": 1e3 }, "then": { "items": { "type": "object" } } }, "trigger": { "enum": [true, false, "always"], "default": true } }, "$id": "input:v4CreateEventsBody" };
+var schema498 = { "type": "object", "required": ["events"], "additionalProperties": false, "properties": { "events": { "type": "array", "minItems": 1, "maxItems": 1e3, "if": { "maxItems": 1e3 }, "then": { "items": { "type": "object" } } }, "trigger": { "enum": [true, false, "always"], "default": true } }, "$id": "input:v4CreateEventsBody" };
 function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -55148,7 +55423,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data2 = data.trigger;
     if (!(data2 === true || data2 === false || data2 === "always")) {
-      const err8 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema497.properties.trigger.enum } };
+      const err8 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema498.properties.trigger.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -55168,9 +55443,544 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
   validate292.errors = vErrors;
   return errors === 0;
 }
-var answerEvent = validate284;
-var v4GetEventPath = validate293;
+var answerEventCatalogue = validate293;
+var schema499 = { "type": "object", "required": ["object", "url", "data", "has_more", "as_of", "counted_since"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events/catalogue"] }, "data": { "type": "array", "items": { "$ref": "answer:EventType" } }, "has_more": { "$ref": "answer:HasNoMore" }, "as_of": { "$ref": "answer:Time" }, "counted_since": { "$ref": "answer:Time" } }, "$id": "answer:EventCatalogue" };
+var schema501 = { "type": "object", "required": ["object", "event_name", "title", "uid", "count_24h", "count_7d", "counted", "last_happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_type"] }, "event_name": { "type": "string", "minLength": 1 }, "title": { "type": "string", "minLength": 1 }, "uid": { "type": ["string", "null"] }, "count_24h": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "count_7d": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "counted": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "last_happened_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:EventType" };
+function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.event_name === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event_name" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.title === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "title" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.uid === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "uid" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.count_24h === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "count_24h" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.count_7d === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "count_7d" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.counted === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "counted" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.last_happened_at === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_happened_at" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "event_name" || key0 === "title" || key0 === "uid" || key0 === "count_24h" || key0 === "count_7d" || key0 === "counted" || key0 === "last_happened_at")) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data0 === "event_type")) {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema501.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.event_name !== void 0) {
+      let data1 = data.event_name;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.title !== void 0) {
+      let data2 = data.title;
+      if (typeof data2 === "string") {
+        if (func2(data2) < 1) {
+          const err13 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.uid !== void 0) {
+      let data3 = data.uid;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err15 = { instancePath: instancePath + "/uid", schemaPath: "#/properties/uid/type", keyword: "type", params: { type: schema501.properties.uid.type } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.count_24h !== void 0) {
+      let data4 = data.count_24h;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4)) && data4 !== null) {
+        const err16 = { instancePath: instancePath + "/count_24h", schemaPath: "#/properties/count_24h/type", keyword: "type", params: { type: schema501.properties.count_24h.type } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err17 = { instancePath: instancePath + "/count_24h", schemaPath: "#/properties/count_24h/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (data4 < 0 || isNaN(data4)) {
+          const err18 = { instancePath: instancePath + "/count_24h", schemaPath: "#/properties/count_24h/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.count_7d !== void 0) {
+      let data5 = data.count_7d;
+      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5)) && data5 !== null) {
+        const err19 = { instancePath: instancePath + "/count_7d", schemaPath: "#/properties/count_7d/type", keyword: "type", params: { type: schema501.properties.count_7d.type } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (typeof data5 == "number" && isFinite(data5)) {
+        if (data5 > 9007199254740991 || isNaN(data5)) {
+          const err20 = { instancePath: instancePath + "/count_7d", schemaPath: "#/properties/count_7d/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (data5 < 0 || isNaN(data5)) {
+          const err21 = { instancePath: instancePath + "/count_7d", schemaPath: "#/properties/count_7d/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.counted !== void 0) {
+      let data6 = data.counted;
+      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+        const err22 = { instancePath: instancePath + "/counted", schemaPath: "#/properties/counted/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (typeof data6 == "number" && isFinite(data6)) {
+        if (data6 > 9007199254740991 || isNaN(data6)) {
+          const err23 = { instancePath: instancePath + "/counted", schemaPath: "#/properties/counted/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (data6 < 0 || isNaN(data6)) {
+          const err24 = { instancePath: instancePath + "/counted", schemaPath: "#/properties/counted/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.last_happened_at !== void 0) {
+      let data7 = data.last_happened_at;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err25 = { instancePath: instancePath + "/last_happened_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+      if (typeof data7 === "string") {
+        if (!formats0(data7)) {
+          const err26 = { instancePath: instancePath + "/last_happened_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data7)) {
+          const err27 = { instancePath: instancePath + "/last_happened_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err28 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err28];
+    } else {
+      vErrors.push(err28);
+    }
+    errors++;
+  }
+  validate294.errors = vErrors;
+  return errors === 0;
+}
 function validate293(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.as_of === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "as_of" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.counted_since === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "counted_since" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "as_of" || key0 === "counted_since")) {
+        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/events/catalogue")) {
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema499.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate294(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate294.errors : vErrors.concat(validate294.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err11 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      let data4 = data.has_more;
+      if (typeof data4 !== "boolean") {
+        const err12 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data4 === false)) {
+        const err13 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/enum", keyword: "enum", params: { allowedValues: schema24.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.as_of !== void 0) {
+      let data5 = data.as_of;
+      if (typeof data5 === "string") {
+        if (!formats0(data5)) {
+          const err14 = { instancePath: instancePath + "/as_of", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data5)) {
+          const err15 = { instancePath: instancePath + "/as_of", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      } else {
+        const err16 = { instancePath: instancePath + "/as_of", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.counted_since !== void 0) {
+      let data6 = data.counted_since;
+      if (typeof data6 === "string") {
+        if (!formats0(data6)) {
+          const err17 = { instancePath: instancePath + "/counted_since", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data6)) {
+          const err18 = { instancePath: instancePath + "/counted_since", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      } else {
+        const err19 = { instancePath: instancePath + "/counted_since", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err20 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err20];
+    } else {
+      vErrors.push(err20);
+    }
+    errors++;
+  }
+  validate293.errors = vErrors;
+  return errors === 0;
+}
+var answerEvent = validate284;
+var v4GetEventPath = validate296;
+function validate296(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55253,23 +56063,23 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate293.errors = vErrors;
+  validate296.errors = vErrors;
   return errors === 0;
 }
-var answerExport = validate294;
-var schema500 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "updated_from", "updated_to", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "updated_from": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "updated_to": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
-var schema505 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
-var schema506 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
-var pattern198 = new RegExp("^/v4/exports/.+$", "u");
-var pattern205 = new RegExp("^https?://", "u");
-var schema507 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
-var pattern207 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate295(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExport = validate297;
+var schema508 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "updated_from", "updated_to", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "updated_from": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "updated_to": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema513 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
+var schema514 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
+var pattern203 = new RegExp("^/v4/exports/.+$", "u");
+var pattern210 = new RegExp("^https?://", "u");
+var schema515 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
+var pattern212 = new RegExp("^[0-9a-f]{64}$", "u");
+function validate298(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema507.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema515.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -55410,7 +56220,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sha256 !== void 0) {
       let data2 = data.sha256;
       if (typeof data2 === "string") {
-        if (!pattern207.test(data2)) {
+        if (!pattern212.test(data2)) {
           const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { hint: "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -55590,10 +56400,10 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate295.errors = vErrors;
+  validate298.errors = vErrors;
   return errors === 0;
 }
-function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55788,7 +56598,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema500.properties, key0)) {
+      if (!func36.call(schema508.properties, key0)) {
         const err21 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err21];
@@ -55810,7 +56620,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "export")) {
-        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema500.properties.object.enum } };
+        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema508.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -55844,7 +56654,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern198.test(data2)) {
+        if (!pattern203.test(data2)) {
           const err26 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
           if (vErrors === null) {
             vErrors = [err26];
@@ -55875,7 +56685,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema500.properties.status.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema508.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -55887,7 +56697,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data4 = data.platform;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err30 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema500.properties.platform.type } };
+        const err30 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema508.properties.platform.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -55896,7 +56706,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-        const err31 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema500.properties.platform.enum } };
+        const err31 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema508.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -55970,7 +56780,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_from !== void 0) {
       let data7 = data.updated_from;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err38 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/type", keyword: "type", params: { type: schema500.properties.updated_from.type } };
+        const err38 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/type", keyword: "type", params: { type: schema508.properties.updated_from.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -56002,7 +56812,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_to !== void 0) {
       let data8 = data.updated_to;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err41 = { instancePath: instancePath + "/updated_to", schemaPath: "#/properties/updated_to/type", keyword: "type", params: { type: schema500.properties.updated_to.type } };
+        const err41 = { instancePath: instancePath + "/updated_to", schemaPath: "#/properties/updated_to/type", keyword: "type", params: { type: schema508.properties.updated_to.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -56097,7 +56907,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.file_url !== void 0) {
       let data11 = data.file_url;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err50 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema500.properties.file_url.type } };
+        const err50 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema508.properties.file_url.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -56106,7 +56916,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data11 === "string") {
-        if (!pattern205.test(data11)) {
+        if (!pattern210.test(data11)) {
           const err51 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { hint: "an http or https address such as https://example.org/files/1" } };
           if (vErrors === null) {
             vErrors = [err51];
@@ -56129,7 +56939,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "events" || data12 === "customers" || data12 === "purchases" || data12 === "purchases_state" || data12 === "subscriptions" || data12 === "entitlements")) {
-        const err53 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema500.properties.type.enum } };
+        const err53 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema508.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err53];
         } else {
@@ -56150,7 +56960,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data13 === "csv" || data13 === "json" || data13 === "ndjson" || data13 === "parquet")) {
-        const err55 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema500.properties.format.enum } };
+        const err55 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema508.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err55];
         } else {
@@ -56171,7 +56981,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data14 === "none" || data14 === "gzip")) {
-        const err57 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema500.properties.compression.enum } };
+        const err57 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema508.properties.compression.enum } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -56216,7 +57026,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data17 === "event_id" || data17 === "properties")) {
-            const err61 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema505.enum } };
+            const err61 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema513.enum } };
             if (vErrors === null) {
               vErrors = [err61];
             } else {
@@ -56238,7 +57048,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment_id !== void 0) {
       let data18 = data.segment_id;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err63 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema500.properties.segment_id.type } };
+        const err63 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema508.properties.segment_id.type } };
         if (vErrors === null) {
           vErrors = [err63];
         } else {
@@ -56282,7 +57092,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data20 = data.error;
       if (!(data20 && typeof data20 == "object" && !Array.isArray(data20)) && data20 !== null) {
-        const err67 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema506.type } };
+        const err67 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema514.type } };
         if (vErrors === null) {
           vErrors = [err67];
         } else {
@@ -56356,8 +57166,8 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.manifest !== void 0) {
-      if (!validate295(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
-        vErrors = vErrors === null ? validate295.errors : vErrors.concat(validate295.errors);
+      if (!validate298(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
+        vErrors = vErrors === null ? validate298.errors : vErrors.concat(validate298.errors);
         errors = vErrors.length;
       }
     }
@@ -56370,13 +57180,13 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate294.errors = vErrors;
+  validate297.errors = vErrors;
   return errors === 0;
 }
-var v4CreateExportBody = validate297;
-var schema511 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "updated_from": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
-var schema512 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
-function validate298(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateExportBody = validate300;
+var schema519 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "updated_from": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
+var schema520 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
+function validate301(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56403,7 +57213,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
       data.include = [];
     }
     for (const key0 in data) {
-      if (!func36.call(schema511.properties, key0)) {
+      if (!func36.call(schema519.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -56490,7 +57300,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "events" || data3 === "customers" || data3 === "purchases" || data3 === "purchases_state" || data3 === "subscriptions" || data3 === "entitlements")) {
-      const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema511.properties.type.enum } };
+      const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema519.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -56509,7 +57319,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "csv" || data4 === "json" || data4 === "ndjson" || data4 === "parquet")) {
-      const err10 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema511.properties.format.enum } };
+      const err10 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema519.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -56519,7 +57329,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.platform;
     if (typeof data5 !== "string" && data5 !== null) {
-      const err11 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema511.properties.platform.type } };
+      const err11 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema519.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -56528,7 +57338,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === null)) {
-      const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema511.properties.platform.enum } };
+      const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema519.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -56538,7 +57348,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data6 = data.segment_id;
     if (typeof data6 !== "string" && data6 !== null) {
-      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema511.properties.segment_id.type } };
+      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema519.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -56568,7 +57378,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data7 === "none" || data7 === "gzip")) {
-      const err16 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema511.properties.compression.enum } };
+      const err16 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema519.properties.compression.enum } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -56625,7 +57435,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data10 === "event_id" || data10 === "properties")) {
-            const err20 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema512.enum } };
+            const err20 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema520.enum } };
             if (vErrors === null) {
               vErrors = [err20];
             } else {
@@ -56675,23 +57485,23 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate298.errors = vErrors;
+  validate301.errors = vErrors;
   return errors === 0;
 }
-function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate298(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate298.errors : vErrors.concat(validate298.errors);
+  if (!validate301(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate301.errors : vErrors.concat(validate301.errors);
     errors = vErrors.length;
   }
-  validate297.errors = vErrors;
+  validate300.errors = vErrors;
   return errors === 0;
 }
-var answerExportList = validate300;
-var schema513 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
-function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExportList = validate303;
+var schema521 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
+function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56776,7 +57586,7 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/exports/history")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema513.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema521.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -56799,8 +57609,8 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate294(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate294.errors : vErrors.concat(validate294.errors);
+          if (!validate297(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate297.errors : vErrors.concat(validate297.errors);
             errors = vErrors.length;
           }
         }
@@ -56865,11 +57675,11 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate300.errors = vErrors;
+  validate303.errors = vErrors;
   return errors === 0;
 }
-var v4GetExportPath = validate302;
-function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExportPath = validate305;
+function validate305(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56952,16 +57762,16 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate302.errors = vErrors;
+  validate305.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportList = validate303;
-var schema519 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
-var schema521 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
-var schema522 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
-var pattern209 = new RegExp("^/v4/scheduled-reports/.+$", "u");
-var pattern210 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
-function validate304(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReportList = validate306;
+var schema527 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
+var schema529 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
+var schema530 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
+var pattern214 = new RegExp("^/v4/scheduled-reports/.+$", "u");
+var pattern215 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
+function validate307(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57174,7 +57984,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema521.properties, key0)) {
+      if (!func36.call(schema529.properties, key0)) {
         const err23 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -57196,7 +58006,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report")) {
-        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema521.properties.object.enum } };
+        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema529.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -57230,7 +58040,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern209.test(data2)) {
+        if (!pattern214.test(data2)) {
           const err28 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -57283,7 +58093,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.send_at !== void 0) {
       let data4 = data.send_at;
       if (typeof data4 === "string") {
-        if (!pattern210.test(data4)) {
+        if (!pattern215.test(data4)) {
           const err33 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err33];
@@ -57346,7 +58156,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "draft" || data6 === "active")) {
-        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema521.properties.status.enum } };
+        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema529.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
@@ -57367,7 +58177,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "sandbox" || data7 === "production")) {
-        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema521.properties.environment.enum } };
+        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema529.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -57442,7 +58252,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data10 === "target_integration")) {
-                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema522.properties.type.enum } };
+                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema530.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err48];
                 } else {
@@ -57632,7 +58442,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data17 === "daily" || data17 === "weekly" || data17 === "monthly")) {
-        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema521.properties.cadence.enum } };
+        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema529.properties.cadence.enum } };
         if (vErrors === null) {
           vErrors = [err66];
         } else {
@@ -57644,7 +58454,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.weekday !== void 0) {
       let data18 = data.weekday;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema521.properties.weekday.type } };
+        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema529.properties.weekday.type } };
         if (vErrors === null) {
           vErrors = [err67];
         } else {
@@ -57653,7 +58463,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data18 === "monday" || data18 === "tuesday" || data18 === "wednesday" || data18 === "thursday" || data18 === "friday" || data18 === "saturday" || data18 === "sunday" || data18 === null)) {
-        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema521.properties.weekday.enum } };
+        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema529.properties.weekday.enum } };
         if (vErrors === null) {
           vErrors = [err68];
         } else {
@@ -57665,7 +58475,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.day_of_month !== void 0) {
       let data19 = data.day_of_month;
       if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19)) && data19 !== null) {
-        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema521.properties.day_of_month.type } };
+        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema529.properties.day_of_month.type } };
         if (vErrors === null) {
           vErrors = [err69];
         } else {
@@ -57706,7 +58516,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data20 === "once" || data20 === "all" || data20 === "skip")) {
-        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema521.properties.missed.enum } };
+        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema529.properties.missed.enum } };
         if (vErrors === null) {
           vErrors = [err73];
         } else {
@@ -57727,7 +58537,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data21 === "shift" || data21 === "skip")) {
-        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema521.properties.on_dst_gap.enum } };
+        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema529.properties.on_dst_gap.enum } };
         if (vErrors === null) {
           vErrors = [err75];
         } else {
@@ -57748,7 +58558,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data22 === "first" || data22 === "both")) {
-        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema521.properties.on_dst_overlap.enum } };
+        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema529.properties.on_dst_overlap.enum } };
         if (vErrors === null) {
           vErrors = [err77];
         } else {
@@ -57769,7 +58579,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data23 === "csv" || data23 === "json" || data23 === "ndjson" || data23 === "parquet")) {
-        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema521.properties.format.enum } };
+        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema529.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err79];
         } else {
@@ -57801,7 +58611,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data25 === "events" || data25 === "customers" || data25 === "purchases" || data25 === "purchases_state" || data25 === "subscriptions" || data25 === "entitlements")) {
-        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema521.properties.type.enum } };
+        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema529.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err82];
         } else {
@@ -57835,7 +58645,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data27 === "event_id" || data27 === "properties")) {
-            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema505.enum } };
+            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema513.enum } };
             if (vErrors === null) {
               vErrors = [err85];
             } else {
@@ -57863,10 +58673,10 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate304.errors = vErrors;
+  validate307.errors = vErrors;
   return errors === 0;
 }
-function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57951,7 +58761,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema519.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema527.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -57974,8 +58784,8 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate304(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate304.errors : vErrors.concat(validate304.errors);
+          if (!validate307(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate307.errors : vErrors.concat(validate307.errors);
             errors = vErrors.length;
           }
         }
@@ -58009,11 +58819,11 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate303.errors = vErrors;
+  validate306.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportsQuery = validate306;
-function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportsQuery = validate309;
+function validate309(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58104,14 +58914,14 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate306.errors = vErrors;
+  validate309.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReport = validate304;
-var v4CreateScheduledReportBody = validate307;
-var schema529 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
-var schema530 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
-function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReport = validate307;
+var v4CreateScheduledReportBody = validate310;
+var schema537 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
+var schema538 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
+function validate311(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58201,7 +59011,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema529.properties, key0)) {
+      if (!func36.call(schema537.properties, key0)) {
         const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err6];
@@ -58263,7 +59073,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data1)) {
+        if (!pattern215.test(data1)) {
           const err12 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -58326,7 +59136,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "draft" || data3 === "active")) {
-        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema529.properties.status.enum } };
+        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema537.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -58347,7 +59157,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "sandbox" || data4 === "production")) {
-        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema529.properties.environment.enum } };
+        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema537.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -58429,7 +59239,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
                   errors++;
                 }
                 if (!(data7 === "target_integration")) {
-                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema530.properties.type.enum } };
+                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema538.properties.type.enum } };
                   if (vErrors === null) {
                     vErrors = [err26];
                   } else {
@@ -58610,7 +59420,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data11 === "daily" || data11 === "weekly" || data11 === "monthly")) {
-      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema529.properties.cadence.enum } };
+      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema537.properties.cadence.enum } };
       if (vErrors === null) {
         vErrors = [err44];
       } else {
@@ -58620,7 +59430,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data12 = data.weekday;
     if (typeof data12 !== "string" && data12 !== null) {
-      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema529.properties.weekday.type } };
+      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema537.properties.weekday.type } };
       if (vErrors === null) {
         vErrors = [err45];
       } else {
@@ -58629,7 +59439,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data12 === "monday" || data12 === "tuesday" || data12 === "wednesday" || data12 === "thursday" || data12 === "friday" || data12 === "saturday" || data12 === "sunday" || data12 === null)) {
-      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema529.properties.weekday.enum } };
+      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema537.properties.weekday.enum } };
       if (vErrors === null) {
         vErrors = [err46];
       } else {
@@ -58639,7 +59449,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data13 = data.day_of_month;
     if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema529.properties.day_of_month.type } };
+      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema537.properties.day_of_month.type } };
       if (vErrors === null) {
         vErrors = [err47];
       } else {
@@ -58678,7 +59488,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data14 === "once" || data14 === "all" || data14 === "skip")) {
-      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema529.properties.missed.enum } };
+      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema537.properties.missed.enum } };
       if (vErrors === null) {
         vErrors = [err51];
       } else {
@@ -58697,7 +59507,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data15 === "shift" || data15 === "skip")) {
-      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema529.properties.on_dst_gap.enum } };
+      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema537.properties.on_dst_gap.enum } };
       if (vErrors === null) {
         vErrors = [err53];
       } else {
@@ -58716,7 +59526,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data16 === "first" || data16 === "both")) {
-      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema529.properties.on_dst_overlap.enum } };
+      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema537.properties.on_dst_overlap.enum } };
       if (vErrors === null) {
         vErrors = [err55];
       } else {
@@ -58735,7 +59545,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data17 === "csv" || data17 === "json" || data17 === "ndjson" || data17 === "parquet")) {
-      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema529.properties.format.enum } };
+      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema537.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err57];
       } else {
@@ -58765,7 +59575,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data19 === "events" || data19 === "customers" || data19 === "purchases" || data19 === "purchases_state" || data19 === "subscriptions" || data19 === "entitlements")) {
-      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema529.properties.type.enum } };
+      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema537.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err60];
       } else {
@@ -58813,7 +59623,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data21 === "event_id" || data21 === "properties")) {
-            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema512.enum } };
+            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema520.enum } };
             if (vErrors === null) {
               vErrors = [err63];
             } else {
@@ -58863,23 +59673,23 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate308.errors = vErrors;
+  validate311.errors = vErrors;
   return errors === 0;
 }
-function validate307(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate308(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate308.errors : vErrors.concat(validate308.errors);
+  if (!validate311(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate311.errors : vErrors.concat(validate311.errors);
     errors = vErrors.length;
   }
-  validate307.errors = vErrors;
+  validate310.errors = vErrors;
   return errors === 0;
 }
-var answerReportDestinationList = validate310;
-var schema532 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
-function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerReportDestinationList = validate313;
+var schema540 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
+function validate313(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58964,7 +59774,7 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports/destinations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema532.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema540.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -59030,7 +59840,7 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "target_integration")) {
-                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema522.properties.type.enum } };
+                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema530.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err14];
                 } else {
@@ -59133,11 +59943,11 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate310.errors = vErrors;
+  validate313.errors = vErrors;
   return errors === 0;
 }
-var v4GetScheduledReportPath = validate311;
-function validate311(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetScheduledReportPath = validate314;
+function validate314(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59220,13 +60030,13 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate311.errors = vErrors;
+  validate314.errors = vErrors;
   return errors === 0;
 }
-var answerReportOperation = validate312;
-var schema537 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
-var pattern215 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
-function validate312(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerReportOperation = validate315;
+var schema545 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
+var pattern220 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
+function validate315(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59290,7 +60100,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema537.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema545.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -59302,7 +60112,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern215.test(data1)) {
+        if (!pattern220.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59352,14 +60162,14 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate312.errors = vErrors;
+  validate315.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportRunList = validate313;
-var schema540 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
-var pattern217 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
-var schema543 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
-function validate315(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReportRunList = validate316;
+var schema548 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
+var pattern222 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
+var schema551 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
+function validate318(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59492,7 +60302,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "delivered" || data2 === "withheld" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema543.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema551.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -59504,7 +60314,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema543.properties.reason.type } };
+        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema551.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -59548,7 +60358,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema543.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema551.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -59630,10 +60440,10 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate315.errors = vErrors;
+  validate318.errors = vErrors;
   return errors === 0;
 }
-function validate314(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate317(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59810,7 +60620,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema540.properties, key0)) {
+      if (!func36.call(schema548.properties, key0)) {
         const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -59832,7 +60642,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report_run")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema540.properties.object.enum } };
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema548.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -59866,7 +60676,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern217.test(data2)) {
+        if (!pattern222.test(data2)) {
           const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-report-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -59919,7 +60729,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "scheduled" || data4 === "test")) {
-        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema540.properties.kind.enum } };
+        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema548.properties.kind.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -59931,7 +60741,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.slot !== void 0) {
       let data5 = data.slot;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema540.properties.slot.type } };
+        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema548.properties.slot.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -60036,7 +60846,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data8 === "pending" || data8 === "running" || data8 === "finished")) {
-        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema540.properties.status.enum } };
+        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema548.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -60048,7 +60858,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.outcome !== void 0) {
       let data9 = data.outcome;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema540.properties.outcome.type } };
+        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema548.properties.outcome.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -60057,7 +60867,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "delivered" || data9 === "empty" || data9 === "withheld" || data9 === "failed" || data9 === "skipped" || data9 === null)) {
-        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema540.properties.outcome.enum } };
+        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema548.properties.outcome.enum } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -60069,7 +60879,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema540.properties.reason.type } };
+        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema548.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -60113,7 +60923,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.export_id !== void 0) {
       let data12 = data.export_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema540.properties.export_id.type } };
+        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema548.properties.export_id.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -60125,7 +60935,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rows !== void 0) {
       let data13 = data.rows;
       if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema540.properties.rows.type } };
+        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema548.properties.rows.type } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -60200,8 +61010,8 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate315(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate315.errors : vErrors.concat(validate315.errors);
+          if (!validate318(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate318.errors : vErrors.concat(validate318.errors);
             errors = vErrors.length;
           }
         }
@@ -60319,10 +61129,10 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate314.errors = vErrors;
+  validate317.errors = vErrors;
   return errors === 0;
 }
-function validate313(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate316(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60398,7 +61208,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern215.test(data1)) {
+        if (!pattern220.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60431,8 +61241,8 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate314(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate314.errors : vErrors.concat(validate314.errors);
+          if (!validate317(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate317.errors : vErrors.concat(validate317.errors);
             errors = vErrors.length;
           }
         }
@@ -60497,12 +61307,12 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate313.errors = vErrors;
+  validate316.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportRunsQuery = validate318;
-var schema551 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
-function validate318(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportRunsQuery = validate321;
+var schema559 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
+function validate321(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60641,7 +61451,7 @@ function validate318(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "delivered" || data3 === "empty" || data3 === "withheld" || data3 === "failed" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema551.properties["filter[outcome][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema559.properties["filter[outcome][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -60732,11 +61542,11 @@ function validate318(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate318.errors = vErrors;
+  validate321.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunPath = validate319;
-function validate319(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunPath = validate322;
+function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60819,11 +61629,11 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate319.errors = vErrors;
+  validate322.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunBody = validate320;
-function validate320(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunBody = validate323;
+function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60959,16 +61769,16 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate320.errors = vErrors;
+  validate323.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationList = validate321;
-var schema556 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
-var schema558 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
-var schema559 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
-var schema560 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
-var pattern228 = new RegExp("^/v4/integrations/.+$", "u");
-function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationList = validate324;
+var schema564 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
+var schema566 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
+var schema567 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
+var schema568 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
+var pattern233 = new RegExp("^/v4/integrations/.+$", "u");
+function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61127,7 +61937,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema558.properties, key0)) {
+      if (!func36.call(schema566.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -61149,7 +61959,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema558.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema566.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -61183,7 +61993,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern228.test(data2)) {
+        if (!pattern233.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -61236,7 +62046,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe")) {
-        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema559.enum } };
+        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema567.enum } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -61257,7 +62067,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === 0 || data6 === 1 || data6 === 2)) {
-        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema560.enum } };
+        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema568.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -61415,7 +62225,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data11 = data.last_error_message;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema558.properties.last_error_message.type } };
+        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema566.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err44];
         } else {
@@ -61491,7 +62301,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.held_since !== void 0) {
       let data14 = data.held_since;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema558.properties.held_since.type } };
+        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema566.properties.held_since.type } };
         if (vErrors === null) {
           vErrors = [err51];
         } else {
@@ -61555,7 +62365,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.next_probe_at !== void 0) {
       let data16 = data.next_probe_at;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema558.properties.next_probe_at.type } };
+        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema566.properties.next_probe_at.type } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -61593,10 +62403,10 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate322.errors = vErrors;
+  validate325.errors = vErrors;
   return errors === 0;
 }
-function validate321(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61681,7 +62491,7 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema556.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema564.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -61695,8 +62505,8 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate322(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate322.errors : vErrors.concat(validate322.errors);
+          if (!validate325(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
             errors = vErrors.length;
           }
         }
@@ -61740,14 +62550,14 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate321.errors = vErrors;
+  validate324.errors = vErrors;
   return errors === 0;
 }
-var answerIntegration = validate322;
-var v4CreateIntegrationBody = validate324;
-var schema568 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
-var schema569 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
-function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegration = validate325;
+var v4CreateIntegrationBody = validate327;
+var schema576 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
+var schema577 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
+function validate328(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61842,7 +62652,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "amplitude" || data1 === "appmetrica" || data1 === "facebook" || data1 === "firebase" || data1 === "mixpanel" || data1 === "posthog" || data1 === "segment" || data1 === "searchads" || data1 === "adjust" || data1 === "appsflyer" || data1 === "branch" || data1 === "kochava" || data1 === "singular" || data1 === "split_metrics" || data1 === "asapty" || data1 === "tenjin" || data1 === "amazon_s3" || data1 === "google_cloud_storage" || data1 === "slack" || data1 === "webhooks" || data1 === "braze" || data1 === "clevertap" || data1 === "mailchimp" || data1 === "onesignal" || data1 === "pushwoosh" || data1 === "email")) {
-        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema568.enum } };
+        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema576.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -61863,7 +62673,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "iOS" || data2 === "Android" || data2 === "Stripe")) {
-        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema569.enum } };
+        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema577.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -61881,24 +62691,24 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate325.errors = vErrors;
+  validate328.errors = vErrors;
   return errors === 0;
 }
-function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate325(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
+  if (!validate328(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate328.errors : vErrors.concat(validate328.errors);
     errors = vErrors.length;
   }
-  validate324.errors = vErrors;
+  validate327.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationsMeta = validate327;
-var schema570 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
-var schema572 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
-function validate328(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationsMeta = validate330;
+var schema578 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
+var schema580 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
+function validate331(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62011,7 +62821,7 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "amplitude" || data4 === "appmetrica" || data4 === "facebook" || data4 === "firebase" || data4 === "mixpanel" || data4 === "posthog" || data4 === "segment" || data4 === "searchads" || data4 === "adjust" || data4 === "appsflyer" || data4 === "branch" || data4 === "kochava" || data4 === "singular" || data4 === "split_metrics" || data4 === "asapty" || data4 === "tenjin" || data4 === "amazon_s3" || data4 === "google_cloud_storage" || data4 === "slack" || data4 === "webhooks" || data4 === "braze" || data4 === "clevertap" || data4 === "mailchimp" || data4 === "onesignal" || data4 === "pushwoosh" || data4 === "email")) {
-                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema572.enum } };
+                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema580.enum } };
                 if (vErrors === null) {
                   vErrors = [err10];
                 } else {
@@ -62036,7 +62846,7 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
                     errors++;
                   }
                   if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe")) {
-                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema559.enum } };
+                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema567.enum } };
                     if (vErrors === null) {
                       vErrors = [err12];
                     } else {
@@ -62084,10 +62894,10 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate328.errors = vErrors;
+  validate331.errors = vErrors;
   return errors === 0;
 }
-function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate330(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62142,7 +62952,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integrations_meta")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema570.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema578.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -62163,7 +62973,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations/meta")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema570.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema578.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -62177,8 +62987,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate328(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate328.errors : vErrors.concat(validate328.errors);
+          if (!validate331(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate331.errors : vErrors.concat(validate331.errors);
             errors = vErrors.length;
           }
         }
@@ -62201,14 +63011,14 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate327.errors = vErrors;
+  validate330.errors = vErrors;
   return errors === 0;
 }
-var answerAppleAdsConnection = validate330;
-var schema574 = { "type": "object", "required": ["object", "url", "status", "next_action", "dashboard_url", "reporting", "campaign_management", "orgs", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["apple_ads_connection"] }, "url": { "type": "string", "enum": ["/v4/integrations/apple-ads/connection"] }, "status": { "type": "string", "enum": ["not_connected", "verifying", "connected", "legacy_credentials", "error"] }, "next_action": { "type": "string", "enum": ["none", "connect", "wait", "reconnect", "grant_permissions"] }, "dashboard_url": { "type": ["string", "null"] }, "reporting": { "$ref": "answer:AppleAdsReporting" }, "campaign_management": { "$ref": "answer:AppleAdsCampaignManagement" }, "orgs": { "type": "array", "items": { "$ref": "answer:AppleAdsOrg" } }, "error": { "type": ["string", "null"] } }, "$id": "answer:AppleAdsConnection" };
-var schema575 = { "type": "object", "required": ["state", "last_synced_at", "data_through"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "syncing", "unavailable"] }, "last_synced_at": { "type": ["string", "null"], "format": "date-time" }, "data_through": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" } }, "$id": "answer:AppleAdsReporting" };
-var schema576 = { "type": "object", "required": ["state", "can_write", "reason_code"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "unknown", "unavailable"] }, "can_write": { "type": "boolean" }, "reason_code": { "type": ["string", "null"], "enum": ["permissions_not_checked_yet", "permission_data_stale", "permission_missing", "not_connected", null] } }, "$id": "answer:AppleAdsCampaignManagement" };
-function validate330(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAppleAdsConnection = validate333;
+var schema582 = { "type": "object", "required": ["object", "url", "status", "next_action", "dashboard_url", "reporting", "campaign_management", "orgs", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["apple_ads_connection"] }, "url": { "type": "string", "enum": ["/v4/integrations/apple-ads/connection"] }, "status": { "type": "string", "enum": ["not_connected", "verifying", "connected", "legacy_credentials", "error"] }, "next_action": { "type": "string", "enum": ["none", "connect", "wait", "reconnect", "grant_permissions"] }, "dashboard_url": { "type": ["string", "null"] }, "reporting": { "$ref": "answer:AppleAdsReporting" }, "campaign_management": { "$ref": "answer:AppleAdsCampaignManagement" }, "orgs": { "type": "array", "items": { "$ref": "answer:AppleAdsOrg" } }, "error": { "type": ["string", "null"] } }, "$id": "answer:AppleAdsConnection" };
+var schema583 = { "type": "object", "required": ["state", "last_synced_at", "data_through"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "syncing", "unavailable"] }, "last_synced_at": { "type": ["string", "null"], "format": "date-time" }, "data_through": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" } }, "$id": "answer:AppleAdsReporting" };
+var schema584 = { "type": "object", "required": ["state", "can_write", "reason_code"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "unknown", "unavailable"] }, "can_write": { "type": "boolean" }, "reason_code": { "type": ["string", "null"], "enum": ["permissions_not_checked_yet", "permission_data_stale", "permission_missing", "not_connected", null] } }, "$id": "answer:AppleAdsCampaignManagement" };
+function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62295,7 +63105,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema574.properties, key0)) {
+      if (!func36.call(schema582.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -62317,7 +63127,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple_ads_connection")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema574.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema582.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -62338,7 +63148,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations/apple-ads/connection")) {
-        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema574.properties.url.enum } };
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema582.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -62359,7 +63169,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "not_connected" || data2 === "verifying" || data2 === "connected" || data2 === "legacy_credentials" || data2 === "error")) {
-        const err15 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema574.properties.status.enum } };
+        const err15 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema582.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -62380,7 +63190,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "none" || data3 === "connect" || data3 === "wait" || data3 === "reconnect" || data3 === "grant_permissions")) {
-        const err17 = { instancePath: instancePath + "/next_action", schemaPath: "#/properties/next_action/enum", keyword: "enum", params: { allowedValues: schema574.properties.next_action.enum } };
+        const err17 = { instancePath: instancePath + "/next_action", schemaPath: "#/properties/next_action/enum", keyword: "enum", params: { allowedValues: schema582.properties.next_action.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -62392,7 +63202,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.dashboard_url !== void 0) {
       let data4 = data.dashboard_url;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err18 = { instancePath: instancePath + "/dashboard_url", schemaPath: "#/properties/dashboard_url/type", keyword: "type", params: { type: schema574.properties.dashboard_url.type } };
+        const err18 = { instancePath: instancePath + "/dashboard_url", schemaPath: "#/properties/dashboard_url/type", keyword: "type", params: { type: schema582.properties.dashboard_url.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -62454,7 +63264,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "ready" || data6 === "syncing" || data6 === "unavailable")) {
-            const err24 = { instancePath: instancePath + "/reporting/state", schemaPath: "answer:AppleAdsReporting/properties/state/enum", keyword: "enum", params: { allowedValues: schema575.properties.state.enum } };
+            const err24 = { instancePath: instancePath + "/reporting/state", schemaPath: "answer:AppleAdsReporting/properties/state/enum", keyword: "enum", params: { allowedValues: schema583.properties.state.enum } };
             if (vErrors === null) {
               vErrors = [err24];
             } else {
@@ -62466,7 +63276,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.last_synced_at !== void 0) {
           let data7 = data5.last_synced_at;
           if (typeof data7 !== "string" && data7 !== null) {
-            const err25 = { instancePath: instancePath + "/reporting/last_synced_at", schemaPath: "answer:AppleAdsReporting/properties/last_synced_at/type", keyword: "type", params: { type: schema575.properties.last_synced_at.type } };
+            const err25 = { instancePath: instancePath + "/reporting/last_synced_at", schemaPath: "answer:AppleAdsReporting/properties/last_synced_at/type", keyword: "type", params: { type: schema583.properties.last_synced_at.type } };
             if (vErrors === null) {
               vErrors = [err25];
             } else {
@@ -62489,7 +63299,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.data_through !== void 0) {
           let data8 = data5.data_through;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err27 = { instancePath: instancePath + "/reporting/data_through", schemaPath: "answer:AppleAdsReporting/properties/data_through/type", keyword: "type", params: { type: schema575.properties.data_through.type } };
+            const err27 = { instancePath: instancePath + "/reporting/data_through", schemaPath: "answer:AppleAdsReporting/properties/data_through/type", keyword: "type", params: { type: schema583.properties.data_through.type } };
             if (vErrors === null) {
               vErrors = [err27];
             } else {
@@ -62572,7 +63382,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data10 === "ready" || data10 === "unknown" || data10 === "unavailable")) {
-            const err35 = { instancePath: instancePath + "/campaign_management/state", schemaPath: "answer:AppleAdsCampaignManagement/properties/state/enum", keyword: "enum", params: { allowedValues: schema576.properties.state.enum } };
+            const err35 = { instancePath: instancePath + "/campaign_management/state", schemaPath: "answer:AppleAdsCampaignManagement/properties/state/enum", keyword: "enum", params: { allowedValues: schema584.properties.state.enum } };
             if (vErrors === null) {
               vErrors = [err35];
             } else {
@@ -62595,7 +63405,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
         if (data9.reason_code !== void 0) {
           let data12 = data9.reason_code;
           if (typeof data12 !== "string" && data12 !== null) {
-            const err37 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/type", keyword: "type", params: { type: schema576.properties.reason_code.type } };
+            const err37 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/type", keyword: "type", params: { type: schema584.properties.reason_code.type } };
             if (vErrors === null) {
               vErrors = [err37];
             } else {
@@ -62604,7 +63414,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data12 === "permissions_not_checked_yet" || data12 === "permission_data_stale" || data12 === "permission_missing" || data12 === "not_connected" || data12 === null)) {
-            const err38 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/enum", keyword: "enum", params: { allowedValues: schema576.properties.reason_code.enum } };
+            const err38 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/enum", keyword: "enum", params: { allowedValues: schema584.properties.reason_code.enum } };
             if (vErrors === null) {
               vErrors = [err38];
             } else {
@@ -62744,7 +63554,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data19 = data.error;
       if (typeof data19 !== "string" && data19 !== null) {
-        const err51 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema574.properties.error.type } };
+        const err51 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema582.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err51];
         } else {
@@ -62762,11 +63572,11 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate330.errors = vErrors;
+  validate333.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusPath = validate331;
-function validate331(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusPath = validate334;
+function validate334(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62849,12 +63659,12 @@ function validate331(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate331.errors = vErrors;
+  validate334.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusBody = validate332;
-var schema581 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
-function validate332(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusBody = validate335;
+var schema589 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
+function validate335(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62891,7 +63701,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === 0 || data0 === 1)) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema581.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema589.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -62929,17 +63739,17 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate332.errors = vErrors;
+  validate335.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationConfig = validate333;
-var schema582 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
-var schema584 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
-var pattern237 = new RegExp("^/v4/integrations/.+/config$", "u");
-var pattern238 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
-var pattern239 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern241 = new RegExp("^(whsec_|….{4}$)", "u");
-function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationConfig = validate336;
+var schema590 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
+var schema592 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
+var pattern242 = new RegExp("^/v4/integrations/.+/config$", "u");
+var pattern243 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
+var pattern244 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern246 = new RegExp("^(whsec_|….{4}$)", "u");
+function validate336(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63026,7 +63836,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema582.properties, key0)) {
+      if (!func36.call(schema590.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -63048,7 +63858,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_config")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema582.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema590.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -63060,7 +63870,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern237.test(data1)) {
+        if (!pattern242.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/config" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -63113,7 +63923,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "amplitude" || data3 === "appmetrica" || data3 === "facebook" || data3 === "firebase" || data3 === "mixpanel" || data3 === "posthog" || data3 === "segment" || data3 === "searchads" || data3 === "adjust" || data3 === "appsflyer" || data3 === "branch" || data3 === "kochava" || data3 === "singular" || data3 === "split_metrics" || data3 === "asapty" || data3 === "tenjin" || data3 === "amazon_s3" || data3 === "google_cloud_storage" || data3 === "slack" || data3 === "webhooks" || data3 === "braze" || data3 === "clevertap" || data3 === "mailchimp" || data3 === "onesignal" || data3 === "pushwoosh" || data3 === "email")) {
-        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema572.enum } };
+        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema580.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -63160,7 +63970,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data5 = data.events;
       if (!Array.isArray(data5) && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema584.type } };
+        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema592.type } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -63200,7 +64010,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern238.test(data6)) {
+            if (!pattern243.test(data6)) {
               const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
               if (vErrors === null) {
                 vErrors = [err25];
@@ -63254,7 +64064,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern239.test(key2)) {
+            if (!pattern244.test(key2)) {
               const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err30];
@@ -63336,7 +64146,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "price" || data9 === "proceeds")) {
-        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema582.properties.revenue.enum } };
+        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema590.properties.revenue.enum } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -63380,7 +64190,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data11 = data.generated_signing_secret;
       if (typeof data11 === "string") {
-        if (!pattern241.test(data11)) {
+        if (!pattern246.test(data11)) {
           const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err42];
@@ -63408,13 +64218,13 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate333.errors = vErrors;
+  validate336.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationConfigBody = validate334;
-var schema588 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
-var schema590 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
-function validate335(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationConfigBody = validate337;
+var schema596 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
+var schema598 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
+function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63490,7 +64300,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data1 = data.events;
       if (!Array.isArray(data1) && data1 !== null) {
-        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema590.type } };
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema598.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -63555,7 +64365,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern238.test(data2)) {
+              if (!pattern243.test(data2)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -63641,7 +64451,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern239.test(key2)) {
+            if (!pattern244.test(key2)) {
               const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err19];
@@ -63731,7 +64541,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "price" || data5 === "proceeds")) {
-      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema588.properties.revenue.enum } };
+      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema596.properties.revenue.enum } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -63748,24 +64558,24 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate335.errors = vErrors;
+  validate338.errors = vErrors;
   return errors === 0;
 }
-function validate334(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate337(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate335(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate335.errors : vErrors.concat(validate335.errors);
+  if (!validate338(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate338.errors : vErrors.concat(validate338.errors);
     errors = vErrors.length;
   }
-  validate334.errors = vErrors;
+  validate337.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationTest = validate337;
-var schema592 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
-var pattern244 = new RegExp("^/v4/integrations/.+/test$", "u");
-function validate337(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationTest = validate340;
+var schema600 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
+var pattern249 = new RegExp("^/v4/integrations/.+/test$", "u");
+function validate340(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63847,7 +64657,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema592.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema600.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -63859,7 +64669,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern244.test(data1)) {
+        if (!pattern249.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -63892,7 +64702,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema592.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema600.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -63956,7 +64766,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema592.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema600.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -63974,11 +64784,11 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate337.errors = vErrors;
+  validate340.errors = vErrors;
   return errors === 0;
 }
-var v4TestIntegrationBody = validate338;
-function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4TestIntegrationBody = validate341;
+function validate341(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64026,7 +64836,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern239.test(data0)) {
+      if (!pattern244.test(data0)) {
         const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -64053,16 +64863,16 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate338.errors = vErrors;
+  validate341.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationDeliveryList = validate339;
-var pattern246 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
-var schema597 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
-var schema598 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
-var pattern247 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
-var schema599 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
-function validate341(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationDeliveryList = validate342;
+var pattern251 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
+var schema605 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
+var schema606 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
+var pattern252 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
+var schema607 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
+function validate344(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64198,7 +65008,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
       if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
-        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema599.properties.duration_ms.type } };
+        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema607.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -64230,7 +65040,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema599.properties.http_status.type } };
+        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema607.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -64262,7 +65072,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema599.properties.error.type } };
+        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema607.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -64274,7 +65084,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.response !== void 0) {
       let data5 = data.response;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema599.properties.response.type } };
+        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema607.properties.response.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -64292,10 +65102,10 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate341.errors = vErrors;
+  validate344.errors = vErrors;
   return errors === 0;
 }
-function validate340(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate343(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64445,7 +65255,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema597.properties, key0)) {
+      if (!func36.call(schema605.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -64467,7 +65277,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_delivery")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema597.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema605.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -64501,7 +65311,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern247.test(data2)) {
+        if (!pattern252.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -64589,7 +65399,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data6 = data.user_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema597.properties.user_id.type } };
+        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema605.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -64610,7 +65420,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "event" || data7 === "automation")) {
-        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema597.properties.source.enum } };
+        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema605.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -64622,7 +65432,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.run_id !== void 0) {
       let data8 = data.run_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema597.properties.run_id.type } };
+        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema605.properties.run_id.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -64643,7 +65453,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "pending" || data9 === "retrying" || data9 === "held" || data9 === "delivered" || data9 === "failed")) {
-        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema598.enum } };
+        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema606.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -64655,7 +65465,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema597.properties.reason.type } };
+        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema605.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -64664,7 +65474,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "exhausted" || data10 === "gone" || data10 === "rejected" || data10 === "expired" || data10 === "integration_deleted" || data10 === "run_cancelled" || data10 === null)) {
-        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema597.properties.reason.enum } };
+        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema605.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -64719,8 +65529,8 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data12.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate341(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate341.errors : vErrors.concat(validate341.errors);
+          if (!validate344(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate344.errors : vErrors.concat(validate344.errors);
             errors = vErrors.length;
           }
         }
@@ -64838,10 +65648,10 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate340.errors = vErrors;
+  validate343.errors = vErrors;
   return errors === 0;
 }
-function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate342(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64917,7 +65727,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern246.test(data1)) {
+        if (!pattern251.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -64950,8 +65760,8 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate340(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate340.errors : vErrors.concat(validate340.errors);
+          if (!validate343(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate343.errors : vErrors.concat(validate343.errors);
             errors = vErrors.length;
           }
         }
@@ -65016,12 +65826,12 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate339.errors = vErrors;
+  validate342.errors = vErrors;
   return errors === 0;
 }
-var v4ListIntegrationDeliveriesQuery = validate344;
-var schema607 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
-function validate344(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListIntegrationDeliveriesQuery = validate347;
+var schema615 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
+function validate347(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65160,7 +65970,7 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "retrying" || data3 === "held" || data3 === "delivered" || data3 === "failed")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema607.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema615.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -65437,12 +66247,12 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate344.errors = vErrors;
+  validate347.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationReplay = validate345;
-var schema608 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
-function validate345(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationReplay = validate348;
+var schema616 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
+function validate348(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65515,7 +66325,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema608.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema616.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -65527,7 +66337,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern246.test(data1)) {
+        if (!pattern251.test(data1)) {
           const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -65558,7 +66368,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Replay queued")) {
-        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema608.properties.message.enum } };
+        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema616.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -65619,12 +66429,12 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate345.errors = vErrors;
+  validate348.errors = vErrors;
   return errors === 0;
 }
-var v4ReplayIntegrationDeliveriesBody = validate346;
-var schema610 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
-function validate347(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ReplayIntegrationDeliveriesBody = validate349;
+var schema618 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
+function validate350(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65764,7 +66574,7 @@ function validate347(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern239.test(data3)) {
+              if (!pattern244.test(data3)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -65856,7 +66666,7 @@ function validate347(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data5 === "delivered" || data5 === "failed" || data5 === "missing")) {
-            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema610.properties.status.then.items.enum } };
+            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema618.properties.status.then.items.enum } };
             if (vErrors === null) {
               vErrors = [err18];
             } else {
@@ -65906,32 +66716,32 @@ function validate347(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate347.errors = vErrors;
+  validate350.errors = vErrors;
   return errors === 0;
 }
-function validate346(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate349(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate347(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate347.errors : vErrors.concat(validate347.errors);
+  if (!validate350(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate350.errors : vErrors.concat(validate350.errors);
     errors = vErrors.length;
   }
-  validate346.errors = vErrors;
+  validate349.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationList = validate349;
-var schema612 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
-var schema614 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
-var schema616 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
-var pattern255 = new RegExp("^/v4/automations/.+$", "u");
-var schema617 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
-var schema618 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
-var schema619 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
-var schema621 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
-var pattern256 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
-var pattern257 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
-function validate353(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationList = validate352;
+var schema620 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
+var schema622 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
+var schema624 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
+var pattern260 = new RegExp("^/v4/automations/.+$", "u");
+var schema625 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
+var schema626 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
+var schema627 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
+var schema629 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
+var pattern261 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
+var pattern262 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+function validate356(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65995,7 +66805,7 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -66026,7 +66836,7 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema621.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema629.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -66056,7 +66866,7 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data2)) {
+        if (!pattern262.test(data2)) {
           const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -66084,12 +66894,12 @@ function validate353(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate353.errors = vErrors;
+  validate356.errors = vErrors;
   return errors === 0;
 }
-var schema624 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
-var pattern259 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
-function validate354(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema632 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
+var pattern264 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
+function validate357(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66162,7 +66972,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -66193,7 +67003,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema624.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema632.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -66205,7 +67015,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!pattern259.test(data2)) {
+        if (!pattern264.test(data2)) {
           const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -66264,12 +67074,12 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate354.errors = vErrors;
+  validate357.errors = vErrors;
   return errors === 0;
 }
-var schema626 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
-var wrapper0 = { validate: validate352 };
-function validate356(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema634 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
+var wrapper0 = { validate: validate355 };
+function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66299,10 +67109,10 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate356.errors = vErrors;
+  validate359.errors = vErrors;
   return errors === 0;
 }
-function validate355(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66375,7 +67185,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -66406,7 +67216,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema626.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema634.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -66418,7 +67228,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema626.properties.event.type } };
+        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema634.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -66543,7 +67353,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data4)) {
+        if (!pattern262.test(data4)) {
           const err22 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -66563,8 +67373,8 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate356(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate356.errors : vErrors.concat(validate356.errors);
+      if (!validate359(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate359.errors : vErrors.concat(validate359.errors);
         errors = vErrors.length;
       }
     }
@@ -66577,11 +67387,11 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate355.errors = vErrors;
+  validate358.errors = vErrors;
   return errors === 0;
 }
-var schema630 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
-function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema638 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
+function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66698,10 +67508,10 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate359.errors = vErrors;
+  validate362.errors = vErrors;
   return errors === 0;
 }
-function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate361(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66765,7 +67575,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -66796,7 +67606,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema630.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema638.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -66819,8 +67629,8 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate359(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate359.errors : vErrors.concat(validate359.errors);
+          if (!validate362(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
             errors = vErrors.length;
           }
         }
@@ -66835,14 +67645,14 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate356(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate356.errors : vErrors.concat(validate356.errors);
+      if (!validate359(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate359.errors : vErrors.concat(validate359.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate356(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate356.errors : vErrors.concat(validate356.errors);
+      if (!validate359(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate359.errors : vErrors.concat(validate359.errors);
         errors = vErrors.length;
       }
     }
@@ -66855,11 +67665,11 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate358.errors = vErrors;
+  validate361.errors = vErrors;
   return errors === 0;
 }
-var schema634 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
-function validate363(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema642 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
+function validate366(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66923,7 +67733,7 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -66954,7 +67764,7 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema634.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema642.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -67003,12 +67813,12 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate363.errors = vErrors;
+  validate366.errors = vErrors;
   return errors === 0;
 }
-var schema636 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
-var pattern265 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
-function validate364(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema644 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
+var pattern270 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
+function validate367(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67081,7 +67891,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -67112,7 +67922,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema636.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema644.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -67142,7 +67952,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern265.test(data2)) {
+        if (!pattern270.test(data2)) {
           const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -67232,11 +68042,11 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate364.errors = vErrors;
+  validate367.errors = vErrors;
   return errors === 0;
 }
-var schema638 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
-function validate365(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema646 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
+function validate368(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67300,7 +68110,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -67331,7 +68141,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema638.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema646.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -67380,11 +68190,11 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate365.errors = vErrors;
+  validate368.errors = vErrors;
   return errors === 0;
 }
-var schema640 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
-function validate366(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema648 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
+function validate369(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67448,7 +68258,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -67479,7 +68289,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema640.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema648.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -67528,11 +68338,11 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate366.errors = vErrors;
+  validate369.errors = vErrors;
   return errors === 0;
 }
-var schema642 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
-function validate367(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema650 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
+function validate370(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67605,7 +68415,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -67636,7 +68446,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema642.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema650.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -67679,7 +68489,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema642.properties.duration.type } };
+        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema650.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -67706,7 +68516,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data3)) {
+        if (!pattern262.test(data3)) {
           const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -67726,11 +68536,11 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate367.errors = vErrors;
+  validate370.errors = vErrors;
   return errors === 0;
 }
-var schema644 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
-function validate368(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema652 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
+function validate371(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67803,7 +68613,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -67834,7 +68644,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema644.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema652.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -67896,11 +68706,11 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate368.errors = vErrors;
+  validate371.errors = vErrors;
   return errors === 0;
 }
-var schema646 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
-function validate369(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema654 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
+function validate372(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67955,7 +68765,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -67986,7 +68796,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema646.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema654.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -68004,10 +68814,10 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate369.errors = vErrors;
+  validate372.errors = vErrors;
   return errors === 0;
 }
-function validate352(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate355(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68015,58 +68825,58 @@ function validate352(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate353(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate353.errors : vErrors.concat(validate353.errors);
+        if (!validate356(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate356.errors : vErrors.concat(validate356.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_until") {
-        if (!validate354(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate354.errors : vErrors.concat(validate354.errors);
+        if (!validate357(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate357.errors : vErrors.concat(validate357.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_for_event") {
-        if (!validate355(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate355.errors : vErrors.concat(validate355.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "branch") {
         if (!validate358(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate358.errors : vErrors.concat(validate358.errors);
           errors = vErrors.length;
         }
+      } else if (tag0 === "branch") {
+        if (!validate361(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
+          errors = vErrors.length;
+        }
       } else if (tag0 === "webhook") {
-        if (!validate363(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate363.errors : vErrors.concat(validate363.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "email") {
-        if (!validate364(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate364.errors : vErrors.concat(validate364.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "push") {
-        if (!validate365(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate365.errors : vErrors.concat(validate365.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "screen") {
         if (!validate366(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate366.errors : vErrors.concat(validate366.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "grant_entitlement") {
+      } else if (tag0 === "email") {
         if (!validate367(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate367.errors : vErrors.concat(validate367.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "set_property") {
+      } else if (tag0 === "push") {
         if (!validate368(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate368.errors : vErrors.concat(validate368.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "exit") {
+      } else if (tag0 === "screen") {
         if (!validate369(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate369.errors : vErrors.concat(validate369.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "grant_entitlement") {
+        if (!validate370(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate370.errors : vErrors.concat(validate370.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "set_property") {
+        if (!validate371(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate371.errors : vErrors.concat(validate371.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "exit") {
+        if (!validate372(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate372.errors : vErrors.concat(validate372.errors);
           errors = vErrors.length;
         }
       } else {
@@ -68096,10 +68906,10 @@ function validate352(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate352.errors = vErrors;
+  validate355.errors = vErrors;
   return errors === 0;
 }
-function validate351(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate354(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68181,7 +68991,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema617.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema625.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -68193,7 +69003,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data1 = data.platform;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema618.type } };
+        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema626.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -68202,7 +69012,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "iOS" || data1 === "Android" || data1 === null)) {
-        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema618.enum } };
+        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema626.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -68290,7 +69100,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data5 === "event")) {
-                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema619.properties.type.enum } };
+                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema627.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err18];
                 } else {
@@ -68368,7 +69178,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segments !== void 0) {
       let data9 = data.segments;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema617.properties.segments.type } };
+        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema625.properties.segments.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -68382,8 +69192,8 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len1 = data10.length;
         for (let i1 = 0; i1 < len1; i1++) {
-          if (!validate352(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
-            vErrors = vErrors === null ? validate352.errors : vErrors.concat(validate352.errors);
+          if (!validate355(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
+            vErrors = vErrors === null ? validate355.errors : vErrors.concat(validate355.errors);
             errors = vErrors.length;
           }
         }
@@ -68473,7 +69283,7 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data14 === "hour" || data14 === "day" || data14 === "week" || data14 === "month" || data14 === "lifetime")) {
-            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema617.properties.frequency.properties.per.enum } };
+            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema625.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err34];
             } else {
@@ -68512,10 +69322,10 @@ function validate351(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate351.errors = vErrors;
+  validate354.errors = vErrors;
   return errors === 0;
 }
-function validate350(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate353(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68615,7 +69425,7 @@ function validate350(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema614.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema622.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -68649,7 +69459,7 @@ function validate350(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern255.test(data2)) {
+        if (!pattern260.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -68733,7 +69543,7 @@ function validate350(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "active" || data5 === "inactive" || data5 === "paused")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema616.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema624.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -68743,8 +69553,8 @@ function validate350(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate351(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate351.errors : vErrors.concat(validate351.errors);
+      if (!validate354(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate354.errors : vErrors.concat(validate354.errors);
         errors = vErrors.length;
       }
     }
@@ -68789,10 +69599,10 @@ function validate350(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate350.errors = vErrors;
+  validate353.errors = vErrors;
   return errors === 0;
 }
-function validate349(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate352(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68877,7 +69687,7 @@ function validate349(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/automations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema612.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema620.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -68900,8 +69710,8 @@ function validate349(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate350(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate350.errors : vErrors.concat(validate350.errors);
+          if (!validate353(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate353.errors : vErrors.concat(validate353.errors);
             errors = vErrors.length;
           }
         }
@@ -68966,16 +69776,16 @@ function validate349(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate349.errors = vErrors;
+  validate352.errors = vErrors;
   return errors === 0;
 }
-var answerAutomation = validate350;
-var v4CreateAutomationBody = validate384;
-var schema651 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
-var schema652 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
-var schema653 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
-var schema655 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
-function validate388(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomation = validate353;
+var v4CreateAutomationBody = validate387;
+var schema659 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
+var schema660 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema661 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
+var schema663 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
+function validate391(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69048,7 +69858,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -69079,7 +69889,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema655.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema663.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -69118,7 +69928,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data2)) {
+        if (!pattern262.test(data2)) {
           const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -69146,11 +69956,11 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate388.errors = vErrors;
+  validate391.errors = vErrors;
   return errors === 0;
 }
-var schema658 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
-function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema666 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+function validate392(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69232,7 +70042,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -69263,7 +70073,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema658.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema666.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -69284,7 +70094,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern259.test(data2)) {
+        if (!pattern264.test(data2)) {
           const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -69352,12 +70162,12 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate389.errors = vErrors;
+  validate392.errors = vErrors;
   return errors === 0;
 }
-var schema660 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
-var wrapper1 = { validate: validate387 };
-function validate391(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema668 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var wrapper1 = { validate: validate390 };
+function validate394(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69426,10 +70236,10 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate391.errors = vErrors;
+  validate394.errors = vErrors;
   return errors === 0;
 }
-function validate390(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate393(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69511,7 +70321,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -69542,7 +70352,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema660.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema668.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -69554,7 +70364,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema660.properties.event.type } };
+        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema668.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -69745,7 +70555,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data4)) {
+        if (!pattern262.test(data4)) {
           const err28 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -69765,8 +70575,8 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate391(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate391.errors : vErrors.concat(validate391.errors);
+      if (!validate394(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate394.errors : vErrors.concat(validate394.errors);
         errors = vErrors.length;
       }
     }
@@ -69779,11 +70589,11 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate390.errors = vErrors;
+  validate393.errors = vErrors;
   return errors === 0;
 }
-var schema664 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
-function validate393(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema672 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
+function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69856,7 +70666,7 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -69887,7 +70697,7 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema664.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema672.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -69965,14 +70775,14 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate391(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate391.errors : vErrors.concat(validate391.errors);
+      if (!validate394(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate394.errors : vErrors.concat(validate394.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate391(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate391.errors : vErrors.concat(validate391.errors);
+      if (!validate394(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate394.errors : vErrors.concat(validate394.errors);
         errors = vErrors.length;
       }
     }
@@ -69985,11 +70795,11 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate393.errors = vErrors;
+  validate396.errors = vErrors;
   return errors === 0;
 }
-var schema666 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
-function validate397(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema674 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
+function validate400(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70062,7 +70872,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -70093,7 +70903,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema666.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema674.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -70151,11 +70961,11 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate397.errors = vErrors;
+  validate400.errors = vErrors;
   return errors === 0;
 }
-var schema668 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
-function validate398(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema676 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+function validate401(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70237,7 +71047,7 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -70268,7 +71078,7 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema668.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema676.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -70307,7 +71117,7 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern265.test(data2)) {
+        if (!pattern270.test(data2)) {
           const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -70415,11 +71225,11 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate398.errors = vErrors;
+  validate401.errors = vErrors;
   return errors === 0;
 }
-var schema670 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
-function validate399(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema678 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
+function validate402(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70492,7 +71302,7 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -70523,7 +71333,7 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema670.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema678.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -70581,11 +71391,11 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate399.errors = vErrors;
+  validate402.errors = vErrors;
   return errors === 0;
 }
-var schema672 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
-function validate400(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema680 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
+function validate403(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70658,7 +71468,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -70689,7 +71499,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema672.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema680.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -70747,11 +71557,11 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate400.errors = vErrors;
+  validate403.errors = vErrors;
   return errors === 0;
 }
-var schema674 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
-function validate401(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema682 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+function validate404(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70833,7 +71643,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -70864,7 +71674,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema674.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema682.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -70916,7 +71726,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema674.properties.duration.type } };
+        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema682.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -70952,7 +71762,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data3)) {
+        if (!pattern262.test(data3)) {
           const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -70972,11 +71782,11 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate401.errors = vErrors;
+  validate404.errors = vErrors;
   return errors === 0;
 }
-var schema676 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
-function validate402(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema684 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
+function validate405(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71058,7 +71868,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -71089,7 +71899,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema676.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema684.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -71169,11 +71979,11 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate402.errors = vErrors;
+  validate405.errors = vErrors;
   return errors === 0;
 }
-var schema678 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
-function validate403(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema686 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
+function validate406(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71237,7 +72047,7 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern256.test(data0)) {
+        if (!pattern261.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -71268,7 +72078,7 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema678.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema686.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -71286,10 +72096,10 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate403.errors = vErrors;
+  validate406.errors = vErrors;
   return errors === 0;
 }
-function validate387(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate390(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71297,58 +72107,58 @@ function validate387(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate388(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate388.errors : vErrors.concat(validate388.errors);
+        if (!validate391(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate391.errors : vErrors.concat(validate391.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_until") {
-        if (!validate389(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate389.errors : vErrors.concat(validate389.errors);
+        if (!validate392(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate392.errors : vErrors.concat(validate392.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_for_event") {
-        if (!validate390(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate390.errors : vErrors.concat(validate390.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "branch") {
         if (!validate393(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate393.errors : vErrors.concat(validate393.errors);
           errors = vErrors.length;
         }
+      } else if (tag0 === "branch") {
+        if (!validate396(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
+          errors = vErrors.length;
+        }
       } else if (tag0 === "webhook") {
-        if (!validate397(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate397.errors : vErrors.concat(validate397.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "email") {
-        if (!validate398(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate398.errors : vErrors.concat(validate398.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "push") {
-        if (!validate399(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate399.errors : vErrors.concat(validate399.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "screen") {
         if (!validate400(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate400.errors : vErrors.concat(validate400.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "grant_entitlement") {
+      } else if (tag0 === "email") {
         if (!validate401(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate401.errors : vErrors.concat(validate401.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "set_property") {
+      } else if (tag0 === "push") {
         if (!validate402(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate402.errors : vErrors.concat(validate402.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "exit") {
+      } else if (tag0 === "screen") {
         if (!validate403(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate403.errors : vErrors.concat(validate403.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "grant_entitlement") {
+        if (!validate404(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate404.errors : vErrors.concat(validate404.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "set_property") {
+        if (!validate405(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate405.errors : vErrors.concat(validate405.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "exit") {
+        if (!validate406(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate406.errors : vErrors.concat(validate406.errors);
           errors = vErrors.length;
         }
       } else {
@@ -71378,10 +72188,10 @@ function validate387(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate387.errors = vErrors;
+  validate390.errors = vErrors;
   return errors === 0;
 }
-function validate386(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71411,7 +72221,7 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.platform;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema652.properties.platform.type } };
+      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema660.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -71420,7 +72230,7 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
-      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema652.properties.platform.enum } };
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema660.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -71540,7 +72350,7 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "event")) {
-                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema653.properties.type.enum } };
+                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema661.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err12];
                 } else {
@@ -71697,7 +72507,7 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.segments;
     if (typeof data8 !== "string" && data8 !== null) {
-      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema652.properties.segments.type } };
+      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema660.properties.segments.type } };
       if (vErrors === null) {
         vErrors = [err27];
       } else {
@@ -71764,8 +72574,8 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
         if (Array.isArray(data9)) {
           const len1 = data9.length;
           for (let i1 = 0; i1 < len1; i1++) {
-            if (!validate387(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
-              vErrors = vErrors === null ? validate387.errors : vErrors.concat(validate387.errors);
+            if (!validate390(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
+              vErrors = vErrors === null ? validate390.errors : vErrors.concat(validate390.errors);
               errors = vErrors.length;
             }
           }
@@ -71887,7 +72697,7 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
-            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema652.properties.frequency.properties.per.enum } };
+            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema660.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err43];
             } else {
@@ -71924,10 +72734,10 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate386.errors = vErrors;
+  validate389.errors = vErrors;
   return errors === 0;
 }
-function validate385(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate388(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72054,7 +72864,7 @@ function validate385(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema651.properties.status.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema659.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -72064,8 +72874,8 @@ function validate385(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate386(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate386.errors : vErrors.concat(validate386.errors);
+      if (!validate389(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate389.errors : vErrors.concat(validate389.errors);
         errors = vErrors.length;
       }
     }
@@ -72078,22 +72888,22 @@ function validate385(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate385.errors = vErrors;
+  validate388.errors = vErrors;
   return errors === 0;
 }
-function validate384(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate387(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate385(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate385.errors : vErrors.concat(validate385.errors);
+  if (!validate388(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate388.errors : vErrors.concat(validate388.errors);
     errors = vErrors.length;
   }
-  validate384.errors = vErrors;
+  validate387.errors = vErrors;
   return errors === 0;
 }
-var v4GetAutomationPath = validate418;
-function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAutomationPath = validate421;
+function validate421(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72176,12 +72986,12 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate418.errors = vErrors;
+  validate421.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateAutomationStatusBody = validate419;
-var schema683 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
-function validate419(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateAutomationStatusBody = validate422;
+var schema691 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
+function validate422(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72218,7 +73028,7 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "active" || data0 === "inactive" || data0 === "paused")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema683.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema691.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -72236,13 +73046,13 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate419.errors = vErrors;
+  validate422.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationBacktest = validate420;
-var schema684 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
-var pattern289 = new RegExp("^/v4/automations/.+/backtest$", "u");
-function validate420(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationBacktest = validate423;
+var schema692 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var pattern294 = new RegExp("^/v4/automations/.+/backtest$", "u");
+function validate423(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72329,7 +73139,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema684.properties, key0)) {
+      if (!func36.call(schema692.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -72351,7 +73161,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_backtest")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema684.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema692.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -72363,7 +73173,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern289.test(data1)) {
+        if (!pattern294.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/backtest" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -72864,11 +73674,11 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate420.errors = vErrors;
+  validate423.errors = vErrors;
   return errors === 0;
 }
-var v4BacktestAutomationBody = validate421;
-function validate422(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4BacktestAutomationBody = validate424;
+function validate425(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72947,8 +73757,8 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate386(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate386.errors : vErrors.concat(validate386.errors);
+      if (!validate389(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate389.errors : vErrors.concat(validate389.errors);
         errors = vErrors.length;
       }
     }
@@ -72961,27 +73771,27 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate422.errors = vErrors;
+  validate425.errors = vErrors;
   return errors === 0;
 }
-function validate421(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate424(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate422(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate422.errors : vErrors.concat(validate422.errors);
+  if (!validate425(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate425.errors : vErrors.concat(validate425.errors);
     errors = vErrors.length;
   }
-  validate421.errors = vErrors;
+  validate424.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunList = validate425;
-var pattern292 = new RegExp("^/v4/automations/.+/runs$", "u");
-var schema691 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
-var schema695 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
-var schema696 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
-var pattern293 = new RegExp("^/v4/automation-runs/.+$", "u");
-function validate427(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunList = validate428;
+var pattern297 = new RegExp("^/v4/automations/.+/runs$", "u");
+var schema699 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
+var schema703 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
+var schema704 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
+var pattern298 = new RegExp("^/v4/automation-runs/.+$", "u");
+function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73108,10 +73918,10 @@ function validate427(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate427.errors = vErrors;
+  validate430.errors = vErrors;
   return errors === 0;
 }
-function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate429(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73252,7 +74062,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema691.properties, key0)) {
+      if (!func36.call(schema699.properties, key0)) {
         const err15 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -73274,7 +74084,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema691.properties.object.enum } };
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema699.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -73308,7 +74118,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern293.test(data2)) {
+        if (!pattern298.test(data2)) {
           const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -73384,7 +74194,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema691.properties.user_id.type } };
+        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema699.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -73394,8 +74204,8 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate427(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate427.errors : vErrors.concat(validate427.errors);
+      if (!validate430(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate430.errors : vErrors.concat(validate430.errors);
         errors = vErrors.length;
       }
     }
@@ -73411,7 +74221,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema695.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema703.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -73423,7 +74233,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema696.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema704.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -73435,7 +74245,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema691.properties.current_step.type } };
+        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema699.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -73479,7 +74289,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema691.properties.replay_of.type } };
+        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema699.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -73592,10 +74402,10 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate426.errors = vErrors;
+  validate429.errors = vErrors;
   return errors === 0;
 }
-function validate425(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate428(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73671,7 +74481,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern292.test(data1)) {
+        if (!pattern297.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -73704,8 +74514,8 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate426(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate426.errors : vErrors.concat(validate426.errors);
+          if (!validate429(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate429.errors : vErrors.concat(validate429.errors);
             errors = vErrors.length;
           }
         }
@@ -73770,12 +74580,12 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate425.errors = vErrors;
+  validate428.errors = vErrors;
   return errors === 0;
 }
-var v4ListAutomationRunsQuery = validate430;
-var schema703 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
-function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAutomationRunsQuery = validate433;
+var schema711 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+function validate433(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73914,7 +74724,7 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "running" || data3 === "waiting" || data3 === "succeeded" || data3 === "failed" || data3 === "cancelled" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema703.properties["filter[status][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema711.properties["filter[status][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -74049,14 +74859,14 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate430.errors = vErrors;
+  validate433.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunDetail = validate431;
-var schema704 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
-var schema712 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
-var schema717 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
-function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunDetail = validate434;
+var schema712 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
+var schema720 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
+var schema725 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
+function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74174,7 +74984,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
       if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
-        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema717.properties.duration_ms.type } };
+        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema725.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -74206,7 +75016,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data3 = data.error;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema717.properties.error.type } };
+        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema725.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -74224,10 +75034,10 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate434.errors = vErrors;
+  validate437.errors = vErrors;
   return errors === 0;
 }
-function validate433(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate436(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74332,7 +75142,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema712.properties, key0)) {
+      if (!func36.call(schema720.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -74376,7 +75186,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
-        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema712.properties.type.enum } };
+        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema720.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -74397,7 +75207,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
-        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema712.properties.status.enum } };
+        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema720.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -74409,7 +75219,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema712.properties.reason.type } };
+        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema720.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -74559,7 +75369,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.result !== void 0) {
       let data9 = data.result;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema712.properties.result.type } };
+        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema720.properties.result.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -74573,8 +75383,8 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len0 = data10.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate434(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate434.errors : vErrors.concat(validate434.errors);
+          if (!validate437(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate437.errors : vErrors.concat(validate437.errors);
             errors = vErrors.length;
           }
         }
@@ -74597,10 +75407,10 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate433.errors = vErrors;
+  validate436.errors = vErrors;
   return errors === 0;
 }
-function validate431(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74750,7 +75560,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema704.properties, key0)) {
+      if (!func36.call(schema712.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -74772,7 +75582,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema704.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema712.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -74806,7 +75616,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern293.test(data2)) {
+        if (!pattern298.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -74882,7 +75692,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema704.properties.user_id.type } };
+        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema712.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -74892,8 +75702,8 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate427(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate427.errors : vErrors.concat(validate427.errors);
+      if (!validate430(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate430.errors : vErrors.concat(validate430.errors);
         errors = vErrors.length;
       }
     }
@@ -74909,7 +75719,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema695.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema703.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -74921,7 +75731,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema696.type } };
+        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema704.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -74933,7 +75743,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema704.properties.current_step.type } };
+        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema712.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -74977,7 +75787,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema704.properties.replay_of.type } };
+        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema712.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -75086,8 +75896,8 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data15)) {
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate433(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate433.errors : vErrors.concat(validate433.errors);
+          if (!validate436(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate436.errors : vErrors.concat(validate436.errors);
             errors = vErrors.length;
           }
         }
@@ -75110,12 +75920,12 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate431.errors = vErrors;
+  validate434.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRun = validate426;
-var v4ReplayAutomationRunBody = validate437;
-function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRun = validate429;
+var v4ReplayAutomationRunBody = validate440;
+function validate440(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75180,14 +75990,14 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate437.errors = vErrors;
+  validate440.errors = vErrors;
   return errors === 0;
 }
-var answerPushList = validate438;
-var schema721 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
-var schema723 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
-var pattern310 = new RegExp("^/v4/pushes/.+$", "u");
-function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPushList = validate441;
+var schema729 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
+var schema731 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
+var pattern315 = new RegExp("^/v4/pushes/.+$", "u");
+function validate442(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75301,7 +76111,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema723.properties, key0)) {
+      if (!func36.call(schema731.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -75323,7 +76133,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "push")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema723.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema731.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -75357,7 +76167,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern310.test(data2)) {
+        if (!pattern315.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/pushes/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -75463,7 +76273,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.image_url !== void 0) {
       let data6 = data.image_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema723.properties.image_url.type } };
+        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema731.properties.image_url.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -75486,7 +76296,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.deep_link !== void 0) {
       let data7 = data.deep_link;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema723.properties.deep_link.type } };
+        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema731.properties.deep_link.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -75575,7 +76385,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.integration_id !== void 0) {
       let data10 = data.integration_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema723.properties.integration_id.type } };
+        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema731.properties.integration_id.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -75655,10 +76465,10 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate439.errors = vErrors;
+  validate442.errors = vErrors;
   return errors === 0;
 }
-function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate441(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75743,7 +76553,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/pushes")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema721.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema729.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -75766,8 +76576,8 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate439(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate439.errors : vErrors.concat(validate439.errors);
+          if (!validate442(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate442.errors : vErrors.concat(validate442.errors);
             errors = vErrors.length;
           }
         }
@@ -75832,13 +76642,13 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate438.errors = vErrors;
+  validate441.errors = vErrors;
   return errors === 0;
 }
-var answerPush = validate439;
-var v4CreatePushBody = validate441;
-var schema732 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
-function validate442(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPush = validate442;
+var v4CreatePushBody = validate444;
+var schema740 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
+function validate445(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75998,7 +76808,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.image_url;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema732.properties.image_url.type } };
+      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema740.properties.image_url.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -76028,7 +76838,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.deep_link;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema732.properties.deep_link.type } };
+      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema740.properties.deep_link.type } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -76141,7 +76951,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data7 = data.integration_id;
     if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema732.properties.integration_id.type } };
+      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema740.properties.integration_id.type } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -76169,22 +76979,22 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate442.errors = vErrors;
+  validate445.errors = vErrors;
   return errors === 0;
 }
-function validate441(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate444(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate442(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate442.errors : vErrors.concat(validate442.errors);
+  if (!validate445(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate445.errors : vErrors.concat(validate445.errors);
     errors = vErrors.length;
   }
-  validate441.errors = vErrors;
+  validate444.errors = vErrors;
   return errors === 0;
 }
-var v4GetPushPath = validate444;
-function validate444(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetPushPath = validate447;
+function validate447(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76267,15 +77077,15 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate444.errors = vErrors;
+  validate447.errors = vErrors;
   return errors === 0;
 }
-var answerProjectSettings = validate445;
-var schema737 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema738 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
-var pattern316 = new RegExp("^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "u");
-var pattern317 = new RegExp("^https://\\S+$", "u");
-function validate445(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerProjectSettings = validate448;
+var schema745 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema746 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
+var pattern321 = new RegExp("^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "u");
+var pattern322 = new RegExp("^https://\\S+$", "u");
+function validate448(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76375,7 +77185,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema737.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema745.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -76396,7 +77206,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema737.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema745.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -76483,7 +77293,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern316.test(data5)) {
+        if (!pattern321.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -76505,7 +77315,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema738.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema746.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -76523,7 +77333,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern317.test(data6)) {
+        if (!pattern322.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -76537,7 +77347,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema738.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema746.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -76555,7 +77365,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern317.test(data7)) {
+        if (!pattern322.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -76575,12 +77385,12 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate445.errors = vErrors;
+  validate448.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateProjectSettingsBody = validate446;
-var schema742 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
-function validate447(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateProjectSettingsBody = validate449;
+var schema750 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
+function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76639,7 +77449,7 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema742.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema750.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -76666,7 +77476,7 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern317.test(data1)) {
+        if (!pattern322.test(data1)) {
           const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -76680,7 +77490,7 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema742.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema750.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -76707,7 +77517,7 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern317.test(data2)) {
+        if (!pattern322.test(data2)) {
           const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -76727,24 +77537,24 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate447.errors = vErrors;
+  validate450.errors = vErrors;
   return errors === 0;
 }
-function validate446(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate449(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate447(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate447.errors : vErrors.concat(validate447.errors);
+  if (!validate450(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate450.errors : vErrors.concat(validate450.errors);
     errors = vErrors.length;
   }
-  validate446.errors = vErrors;
+  validate449.errors = vErrors;
   return errors === 0;
 }
-var answerRegeneratedSecret = validate449;
-var schema744 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
-var pattern321 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
-function validate449(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerRegeneratedSecret = validate452;
+var schema752 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
+var pattern326 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+function validate452(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76799,7 +77609,7 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema744.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema752.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -76820,7 +77630,7 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema744.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema752.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -76832,7 +77642,7 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern321.test(data2)) {
+        if (!pattern326.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -76860,14 +77670,14 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate449.errors = vErrors;
+  validate452.errors = vErrors;
   return errors === 0;
 }
-var answerStoreConfig = validate450;
-var schema755 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema746 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema747 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
-function validate451(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerStoreConfig = validate453;
+var schema763 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema754 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema755 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76990,7 +77800,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema746.properties, key0)) {
+      if (!func36.call(schema754.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -77012,7 +77822,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema746.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema754.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -77033,7 +77843,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema746.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema754.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -77054,7 +77864,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema746.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema754.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -77110,7 +77920,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema747.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -77122,7 +77932,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema747.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -77134,7 +77944,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema747.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -77146,7 +77956,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema747.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -77158,7 +77968,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema747.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -77170,7 +77980,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema747.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -77188,11 +77998,11 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate451.errors = vErrors;
+  validate454.errors = vErrors;
   return errors === 0;
 }
-var schema753 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
-function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema761 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
+function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -77283,7 +78093,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema753.properties.object.enum } };
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema761.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -77304,7 +78114,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema753.properties.url.enum } };
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema761.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -77325,7 +78135,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema753.properties.platform.enum } };
+        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema761.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -77359,7 +78169,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema747.type } };
+        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema755.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -77371,7 +78181,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data6 = data.push_service_account;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema753.properties.push_service_account.type } };
+        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema761.properties.push_service_account.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -77389,10 +78199,10 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate453.errors = vErrors;
+  validate456.errors = vErrors;
   return errors === 0;
 }
-function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -77400,8 +78210,8 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate451(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate451.errors : vErrors.concat(validate451.errors);
+  if (!validate454(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate454.errors : vErrors.concat(validate454.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -77410,8 +78220,8 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate453(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate453.errors : vErrors.concat(validate453.errors);
+  if (!validate456(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate456.errors : vErrors.concat(validate456.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -77520,7 +78330,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema755.properties.object.enum } };
+          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema763.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -77541,7 +78351,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema755.properties.url.enum } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema763.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -77562,7 +78372,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema755.properties.platform.enum } };
+          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema763.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -77664,12 +78474,12 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate450.errors = vErrors;
+  validate453.errors = vErrors;
   return errors === 0;
 }
-var v4GetStoreConfigPath = validate455;
-var schema756 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
-function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetStoreConfigPath = validate458;
+var schema764 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+function validate458(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -77706,7 +78516,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema756.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema764.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -77724,22 +78534,22 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate455.errors = vErrors;
+  validate458.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateStoreConfigBody = validate456;
-var schema758 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema759 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema761 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema769 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
-var schema771 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
-function validate457(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateStoreConfigBody = validate459;
+var schema766 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema767 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema769 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema777 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
+var schema779 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+function validate460(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema758.properties, key0)) {
+      if (!func36.call(schema766.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -77763,7 +78573,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema759.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema767.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -77804,7 +78614,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema759.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema767.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -77845,7 +78655,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema761.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema769.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -77886,7 +78696,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema759.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema767.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -77927,7 +78737,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema761.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema769.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -77968,7 +78778,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema759.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema767.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -78009,7 +78819,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema759.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema767.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -78050,7 +78860,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema761.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema769.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -78091,7 +78901,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema759.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema767.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -78132,7 +78942,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema759.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema767.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -78173,7 +78983,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data11 = data.push_service_account;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema769.type } };
+        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema777.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -78214,7 +79024,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data12 = data.service_account_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema761.type } };
+        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema769.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -78255,7 +79065,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data13 = data.api_key;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema771.type } };
+        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema779.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -78296,7 +79106,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data14 = data.webhook_secret;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema771.type } };
+        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema779.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -78337,7 +79147,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_api_key !== void 0) {
       let data15 = data.sandbox_api_key;
       if (typeof data15 !== "string" && data15 !== null) {
-        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema771.type } };
+        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema779.type } };
         if (vErrors === null) {
           vErrors = [err58];
         } else {
@@ -78378,7 +79188,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_webhook_secret !== void 0) {
       let data16 = data.sandbox_webhook_secret;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema771.type } };
+        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema779.type } };
         if (vErrors === null) {
           vErrors = [err62];
         } else {
@@ -78425,28 +79235,28 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate457.errors = vErrors;
+  validate460.errors = vErrors;
   return errors === 0;
 }
-function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate459(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate457(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate457.errors : vErrors.concat(validate457.errors);
+  if (!validate460(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate460.errors : vErrors.concat(validate460.errors);
     errors = vErrors.length;
   }
-  validate456.errors = vErrors;
+  validate459.errors = vErrors;
   return errors === 0;
 }
-var answerApiKeyList = validate459;
-var schema775 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/api-keys"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ApiKey" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ApiKeyList" };
-var schema777 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" } }, "$id": "answer:ApiKey" };
-var schema780 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
-var schema789 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
-var pattern322 = new RegExp("^/v4/api-keys/.+$", "u");
-var schema782 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
-function validate461(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerApiKeyList = validate462;
+var schema783 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/api-keys"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ApiKey" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ApiKeyList" };
+var schema785 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" } }, "$id": "answer:ApiKey" };
+var schema788 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
+var schema797 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
+var pattern327 = new RegExp("^/v4/api-keys/.+$", "u");
+var schema790 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
+function validate464(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78482,7 +79292,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
-        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema782.enum } };
+        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema790.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -78500,12 +79310,12 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate461.errors = vErrors;
+  validate464.errors = vErrors;
   return errors === 0;
 }
-var schema786 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema787 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "answer:ActorKind" };
-function validate463(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema794 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema795 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "answer:ActorKind" };
+function validate466(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78551,7 +79361,7 @@ function validate463(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "api_key" || data0 === "project_key" || data0 === "grant" || data0 === "operator" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema787.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema795.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -78563,7 +79373,7 @@ function validate463(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema786.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema794.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -78581,10 +79391,10 @@ function validate463(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate463.errors = vErrors;
+  validate466.errors = vErrors;
   return errors === 0;
 }
-function validate460(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate463(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78707,7 +79517,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema777.properties, key0)) {
+      if (!func36.call(schema785.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -78729,7 +79539,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "api_key")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema777.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema785.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -78763,7 +79573,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern322.test(data2)) {
+        if (!pattern327.test(data2)) {
           const err18 = { instancePath: instancePath + "/url", schemaPath: "answer:ApiKeyUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/api-keys/a1" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -78825,7 +79635,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "production" || data4 === "sandbox")) {
-        const err24 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema780.enum } };
+        const err24 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema788.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -78835,8 +79645,8 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate461(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate461.errors : vErrors.concat(validate461.errors);
+      if (!validate464(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate464.errors : vErrors.concat(validate464.errors);
         errors = vErrors.length;
       }
     }
@@ -78940,8 +79750,8 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.created_by !== void 0) {
-      if (!validate463(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
-        vErrors = vErrors === null ? validate463.errors : vErrors.concat(validate463.errors);
+      if (!validate466(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
+        vErrors = vErrors === null ? validate466.errors : vErrors.concat(validate466.errors);
         errors = vErrors.length;
       }
     }
@@ -78980,7 +79790,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_used_address !== void 0) {
       let data13 = data.last_used_address;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err37 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema789.type } };
+        const err37 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema797.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -78998,10 +79808,10 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate460.errors = vErrors;
+  validate463.errors = vErrors;
   return errors === 0;
 }
-function validate459(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate462(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79086,7 +79896,7 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/api-keys")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema775.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema783.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -79109,8 +79919,8 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate460(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate460.errors : vErrors.concat(validate460.errors);
+          if (!validate463(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate463.errors : vErrors.concat(validate463.errors);
             errors = vErrors.length;
           }
         }
@@ -79175,13 +79985,13 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate459.errors = vErrors;
+  validate462.errors = vErrors;
   return errors === 0;
 }
-var answerCreatedApiKey = validate466;
-var schema792 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address", "key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" }, "key": { "type": "string", "pattern": "^pnk_(live|test)_[0-9A-Za-z]{42}$", "x-hint": "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } }, "$id": "answer:CreatedApiKey" };
-var pattern330 = new RegExp("^pnk_(live|test)_[0-9A-Za-z]{42}$", "u");
-function validate466(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerCreatedApiKey = validate469;
+var schema800 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address", "key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" }, "key": { "type": "string", "pattern": "^pnk_(live|test)_[0-9A-Za-z]{42}$", "x-hint": "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } }, "$id": "answer:CreatedApiKey" };
+var pattern335 = new RegExp("^pnk_(live|test)_[0-9A-Za-z]{42}$", "u");
+function validate469(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79313,7 +80123,7 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema792.properties, key0)) {
+      if (!func36.call(schema800.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -79335,7 +80145,7 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "api_key")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema792.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema800.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -79369,7 +80179,7 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern322.test(data2)) {
+        if (!pattern327.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "answer:ApiKeyUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/api-keys/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -79431,7 +80241,7 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "production" || data4 === "sandbox")) {
-        const err25 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema780.enum } };
+        const err25 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema788.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -79441,8 +80251,8 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate461(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate461.errors : vErrors.concat(validate461.errors);
+      if (!validate464(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate464.errors : vErrors.concat(validate464.errors);
         errors = vErrors.length;
       }
     }
@@ -79546,8 +80356,8 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.created_by !== void 0) {
-      if (!validate463(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
-        vErrors = vErrors === null ? validate463.errors : vErrors.concat(validate463.errors);
+      if (!validate466(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
+        vErrors = vErrors === null ? validate466.errors : vErrors.concat(validate466.errors);
         errors = vErrors.length;
       }
     }
@@ -79586,7 +80396,7 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_used_address !== void 0) {
       let data13 = data.last_used_address;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err38 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema789.type } };
+        const err38 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema797.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -79598,7 +80408,7 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.key !== void 0) {
       let data14 = data.key;
       if (typeof data14 === "string") {
-        if (!pattern330.test(data14)) {
+        if (!pattern335.test(data14)) {
           const err39 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/pattern", keyword: "pattern", params: { hint: "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } };
           if (vErrors === null) {
             vErrors = [err39];
@@ -79626,14 +80436,14 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate466.errors = vErrors;
+  validate469.errors = vErrors;
   return errors === 0;
 }
-var v4CreateApiKeyBody = validate469;
-var schema802 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
-var formats840 = formats.network;
-var schema805 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
-function validate471(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateApiKeyBody = validate472;
+var schema810 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
+var formats856 = formats.network;
+var schema813 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
+function validate474(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79676,7 +80486,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
-          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema805.enum } };
+          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema813.enum } };
           if (vErrors === null) {
             vErrors = [err2];
           } else {
@@ -79726,10 +80536,10 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate471.errors = vErrors;
+  validate474.errors = vErrors;
   return errors === 0;
 }
-function validate470(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate473(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79804,8 +80614,8 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate471(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate471.errors : vErrors.concat(validate471.errors);
+      if (!validate474(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate474.errors : vErrors.concat(validate474.errors);
         errors = vErrors.length;
       }
     }
@@ -79821,7 +80631,7 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "production" || data2 === "sandbox")) {
-        const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema802.properties.environment.enum } };
+        const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema810.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -79833,7 +80643,7 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.expires_at !== void 0) {
       let data3 = data.expires_at;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: schema802.properties.expires_at.type } };
+        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: schema810.properties.expires_at.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -79903,7 +80713,7 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats840(data5)) {
+              if (!formats856(data5)) {
                 const err14 = { instancePath: instancePath + "/allowed_addresses/" + i0, schemaPath: "#/properties/allowed_addresses/then/items/format", keyword: "format", params: { format: "network" } };
                 if (vErrors === null) {
                   vErrors = [err14];
@@ -79964,22 +80774,22 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate470.errors = vErrors;
+  validate473.errors = vErrors;
   return errors === 0;
 }
-function validate469(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate472(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate470(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate470.errors : vErrors.concat(validate470.errors);
+  if (!validate473(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate473.errors : vErrors.concat(validate473.errors);
     errors = vErrors.length;
   }
-  validate469.errors = vErrors;
+  validate472.errors = vErrors;
   return errors === 0;
 }
-var v4RevokeApiKeyPath = validate474;
-function validate474(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4RevokeApiKeyPath = validate477;
+function validate477(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80062,14 +80872,14 @@ function validate474(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate474.errors = vErrors;
+  validate477.errors = vErrors;
   return errors === 0;
 }
-var answerLedger = validate475;
-var schema808 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema812 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
-var schema813 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
-function validate476(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerLedger = validate478;
+var schema816 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema820 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
+var schema821 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+function validate479(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80174,7 +80984,7 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema812.properties, key0)) {
+      if (!func36.call(schema820.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -80196,7 +81006,7 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema813.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema821.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -80522,7 +81332,7 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema812.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema820.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -80566,7 +81376,7 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_held_at !== void 0) {
       let data14 = data.oldest_held_at;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema812.properties.oldest_held_at.type } };
+        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema820.properties.oldest_held_at.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -80604,10 +81414,10 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate476.errors = vErrors;
+  validate479.errors = vErrors;
   return errors === 0;
 }
-function validate475(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate478(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80689,7 +81499,7 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema808.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema816.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -80710,7 +81520,7 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema808.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema816.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -80817,8 +81627,8 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data5)) {
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate476(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate476.errors : vErrors.concat(validate476.errors);
+          if (!validate479(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate479.errors : vErrors.concat(validate479.errors);
             errors = vErrors.length;
           }
         }
@@ -80841,12 +81651,12 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate475.errors = vErrors;
+  validate478.errors = vErrors;
   return errors === 0;
 }
-var v4GetLedgerQuery = validate478;
-var schema816 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
-function validate478(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetLedgerQuery = validate481;
+var schema824 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+function validate481(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80918,7 +81728,7 @@ function validate478(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema816.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema824.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -80936,17 +81746,17 @@ function validate478(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate478.errors = vErrors;
+  validate481.errors = vErrors;
   return errors === 0;
 }
-var answerAlertList = validate479;
-var schema817 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
-var schema819 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
-var schema820 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
-var schema821 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
-var pattern337 = new RegExp("^/v4/alerts/.+$", "u");
-var schema825 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
-function validate481(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAlertList = validate482;
+var schema825 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
+var schema827 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
+var schema828 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
+var schema829 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
+var pattern342 = new RegExp("^/v4/alerts/.+$", "u");
+var schema833 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
+function validate484(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81059,7 +81869,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "began" || data1 === "continues" || data1 === "ended")) {
-        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema825.properties.phase.enum } };
+        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema833.properties.phase.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -81080,7 +81890,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "sent" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema825.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema833.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -81124,7 +81934,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema825.properties.error.type } };
+        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema833.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -81205,10 +82015,10 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate481.errors = vErrors;
+  validate484.errors = vErrors;
   return errors === 0;
 }
-function validate480(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate483(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81340,7 +82150,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema819.properties, key0)) {
+      if (!func36.call(schema827.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -81362,7 +82172,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alert")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema819.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema827.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -81396,7 +82206,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern337.test(data2)) {
+        if (!pattern342.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/alerts/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -81427,7 +82237,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "integration_error" || data3 === "integration_held" || data3 === "deliveries_exhausted" || data3 === "report_failed" || data3 === "report_withheld" || data3 === "export_failed" || data3 === "store_alert" || data3 === "store_notifications_set_aside" || data3 === "events_set_aside")) {
-        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema820.enum } };
+        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema828.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -81448,7 +82258,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "open" || data4 === "ended")) {
-        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema821.enum } };
+        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema829.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -81510,7 +82320,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "integration" || data6 === "report" || data6 === "environment" || data6 === "store" || data6 === "consumer")) {
-            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema819.properties.holder.properties.kind.enum } };
+            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema827.properties.holder.properties.kind.enum } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -81544,7 +82354,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.title !== void 0) {
           let data8 = data5.title;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema819.properties.holder.properties.title.type } };
+            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema827.properties.holder.properties.title.type } };
             if (vErrors === null) {
               vErrors = [err33];
             } else {
@@ -81566,7 +82376,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.about !== void 0) {
       let data9 = data.about;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema819.properties.about.type } };
+        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema827.properties.about.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -81589,7 +82399,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.detail !== void 0) {
       let data11 = data.detail;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema819.properties.detail.type } };
+        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema827.properties.detail.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -81738,8 +82548,8 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data16.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate481(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate481.errors : vErrors.concat(validate481.errors);
+          if (!validate484(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate484.errors : vErrors.concat(validate484.errors);
             errors = vErrors.length;
           }
         }
@@ -81762,10 +82572,10 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate480.errors = vErrors;
+  validate483.errors = vErrors;
   return errors === 0;
 }
-function validate479(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate482(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81850,7 +82660,7 @@ function validate479(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/alerts")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema817.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema825.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -81873,8 +82683,8 @@ function validate479(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate480(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate480.errors : vErrors.concat(validate480.errors);
+          if (!validate483(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate483.errors : vErrors.concat(validate483.errors);
             errors = vErrors.length;
           }
         }
@@ -81939,13 +82749,13 @@ function validate479(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate479.errors = vErrors;
+  validate482.errors = vErrors;
   return errors === 0;
 }
-var v4ListAlertsQuery = validate484;
-var schema831 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
-var schema832 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
-function validate484(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAlertsQuery = validate487;
+var schema839 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
+var schema840 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
+function validate487(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82055,7 +82865,7 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "open" || data2 === "ended")) {
-        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema831.enum } };
+        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema839.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -82105,7 +82915,7 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data4 === "integration_error" || data4 === "integration_held" || data4 === "deliveries_exhausted" || data4 === "report_failed" || data4 === "report_withheld" || data4 === "export_failed" || data4 === "store_alert" || data4 === "store_notifications_set_aside" || data4 === "events_set_aside")) {
-              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema832.enum } };
+              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema840.enum } };
               if (vErrors === null) {
                 vErrors = [err13];
               } else {
@@ -82156,22 +82966,22 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate484.errors = vErrors;
+  validate487.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelList = validate485;
-var schema833 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
-var schema835 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
-var schema836 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
-var pattern344 = new RegExp("^/v4/notification-channels/.+$", "u");
-var schema837 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
+var answerNotificationChannelList = validate488;
+var schema841 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
+var schema843 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
+var schema844 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
+var pattern349 = new RegExp("^/v4/notification-channels/.+$", "u");
+var schema845 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
 var func0 = require_equal().default;
-function validate487(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate490(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema837.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema845.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -82211,7 +83021,7 @@ function validate487(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema820.enum } };
+        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema828.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -82240,10 +83050,10 @@ function validate487(data, { instancePath = "", parentData, parentDataProperty, 
         }
     }
   }
-  validate487.errors = vErrors;
+  validate490.errors = vErrors;
   return errors === 0;
 }
-function validate486(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate489(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82357,7 +83167,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema835.properties, key0)) {
+      if (!func36.call(schema843.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -82379,7 +83189,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema835.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema843.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -82413,7 +83223,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern344.test(data2)) {
+        if (!pattern349.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -82455,7 +83265,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "email" || data4 === "slack" || data4 === "webhook")) {
-        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema836.enum } };
+        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema844.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -82465,8 +83275,8 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate487(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate487.errors : vErrors.concat(validate487.errors);
+      if (!validate490(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate490.errors : vErrors.concat(validate490.errors);
         errors = vErrors.length;
       }
     }
@@ -82572,7 +83382,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data9 = data.last_error_message;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema835.properties.last_error_message.type } };
+        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema843.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -82646,7 +83456,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data12 = data.generated_signing_secret;
       if (typeof data12 === "string") {
-        if (!pattern241.test(data12)) {
+        if (!pattern246.test(data12)) {
           const err38 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err38];
@@ -82674,10 +83484,10 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate486.errors = vErrors;
+  validate489.errors = vErrors;
   return errors === 0;
 }
-function validate485(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate488(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82762,7 +83572,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/notification-channels")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema833.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema841.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -82785,8 +83595,8 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate486(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate486.errors : vErrors.concat(validate486.errors);
+          if (!validate489(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate489.errors : vErrors.concat(validate489.errors);
             errors = vErrors.length;
           }
         }
@@ -82851,19 +83661,19 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate485.errors = vErrors;
+  validate488.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannel = validate486;
-var v4CreateNotificationChannelBody = validate490;
-var schema847 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
-var schema848 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
-function validate492(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannel = validate489;
+var v4CreateNotificationChannelBody = validate493;
+var schema855 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
+var schema856 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
+function validate495(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema848.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema856.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -82910,7 +83720,7 @@ function validate492(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema832.enum } };
+          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema840.enum } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -82971,10 +83781,10 @@ function validate492(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
   }
-  validate492.errors = vErrors;
+  validate495.errors = vErrors;
   return errors === 0;
 }
-function validate491(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate494(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -83069,7 +83879,7 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email" || data1 === "slack" || data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema847.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema855.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -83079,8 +83889,8 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate492(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate492.errors : vErrors.concat(validate492.errors);
+      if (!validate495(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate495.errors : vErrors.concat(validate495.errors);
         errors = vErrors.length;
       }
     }
@@ -83147,22 +83957,22 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate491.errors = vErrors;
+  validate494.errors = vErrors;
   return errors === 0;
 }
-function validate490(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate493(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate491(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate491.errors : vErrors.concat(validate491.errors);
+  if (!validate494(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate494.errors : vErrors.concat(validate494.errors);
     errors = vErrors.length;
   }
-  validate490.errors = vErrors;
+  validate493.errors = vErrors;
   return errors === 0;
 }
-var v4GetNotificationChannelPath = validate495;
-function validate495(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetNotificationChannelPath = validate498;
+function validate498(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -83245,13 +84055,13 @@ function validate495(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate495.errors = vErrors;
+  validate498.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelTest = validate496;
-var schema852 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
-var pattern351 = new RegExp("^/v4/notification-channels/.+/test$", "u");
-function validate496(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannelTest = validate499;
+var schema860 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
+var pattern356 = new RegExp("^/v4/notification-channels/.+/test$", "u");
+function validate499(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -83333,7 +84143,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema852.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema860.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -83345,7 +84155,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern351.test(data1)) {
+        if (!pattern356.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -83378,7 +84188,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema852.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema860.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -83442,7 +84252,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema852.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema860.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -83460,12 +84270,12 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate496.errors = vErrors;
+  validate499.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate497;
-var schema853 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
-function validate497(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate500;
+var schema861 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
+function validate500(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -83547,7 +84357,7 @@ function validate497(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema853.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema861.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -83568,7 +84378,7 @@ function validate497(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema853.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema861.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -83692,12 +84502,12 @@ function validate497(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate497.errors = vErrors;
+  validate500.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate498;
-var schema855 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate498(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate501;
+var schema863 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate501(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -83779,7 +84589,7 @@ function validate498(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema855.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema863.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -83800,7 +84610,7 @@ function validate498(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema855.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema863.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -84101,11 +84911,11 @@ function validate498(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate498.errors = vErrors;
+  validate501.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate499;
-function validate499(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate502;
+function validate502(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -84142,7 +84952,7 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern257.test(data0)) {
+        if (!pattern262.test(data0)) {
           const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -84192,12 +85002,12 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate499.errors = vErrors;
+  validate502.errors = vErrors;
   return errors === 0;
 }
-var answerTestClockReset = validate500;
-var schema859 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
-function validate500(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClockReset = validate503;
+var schema867 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
+function validate503(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -84252,7 +85062,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema859.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema867.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -84273,7 +85083,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema859.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema867.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -84294,7 +85104,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Reset queued")) {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema859.properties.message.enum } };
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema867.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -84312,14 +85122,14 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate500.errors = vErrors;
+  validate503.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate501;
-var schema860 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema862 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern355 = new RegExp("^/v4/audit-log/.+$", "u");
-function validate502(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAuditEntryList = validate504;
+var schema868 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema870 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var pattern360 = new RegExp("^/v4/audit-log/.+$", "u");
+function validate505(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -84433,7 +85243,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema862.properties, key0)) {
+      if (!func36.call(schema870.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -84455,7 +85265,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema862.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema870.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -84489,7 +85299,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern355.test(data2)) {
+        if (!pattern360.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/audit-log/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -84540,8 +85350,8 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.actor !== void 0) {
-      if (!validate463(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
-        vErrors = vErrors === null ? validate463.errors : vErrors.concat(validate463.errors);
+      if (!validate466(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
+        vErrors = vErrors === null ? validate466.errors : vErrors.concat(validate466.errors);
         errors = vErrors.length;
       }
     }
@@ -84592,7 +85402,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema862.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema870.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -84604,7 +85414,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema862.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema870.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -84616,7 +85426,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema862.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema870.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -84628,7 +85438,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema862.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema870.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -84640,7 +85450,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema862.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema870.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -84658,10 +85468,10 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate502.errors = vErrors;
+  validate505.errors = vErrors;
   return errors === 0;
 }
-function validate501(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate504(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -84746,7 +85556,7 @@ function validate501(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema860.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema868.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -84769,8 +85579,8 @@ function validate501(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate502(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate502.errors : vErrors.concat(validate502.errors);
+          if (!validate505(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate505.errors : vErrors.concat(validate505.errors);
             errors = vErrors.length;
           }
         }
@@ -84835,12 +85645,12 @@ function validate501(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate501.errors = vErrors;
+  validate504.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate505;
-var schema867 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
-function validate505(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate508;
+var schema875 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
+function validate508(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85183,7 +85993,7 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "grant" || data7 === "operator" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema867.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema875.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -85318,15 +86128,15 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate505.errors = vErrors;
+  validate508.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate506;
-var schema868 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern358 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern359 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern361 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate506(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate509;
+var schema876 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern363 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern364 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern366 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+function validate509(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85359,7 +86169,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema868.properties, key0)) {
+      if (!func36.call(schema876.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -85399,7 +86209,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern358.test(data0)) {
+        if (!pattern363.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -85448,7 +86258,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern359.test(data1)) {
+        if (!pattern364.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -85612,7 +86422,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema868.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema876.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -85788,7 +86598,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "billing_error")) {
-        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema868.properties.reason.enum } };
+        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema876.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -85983,7 +86793,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern361.test(data21)) {
+        if (!pattern366.test(data21)) {
           const err63 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err63];
@@ -86045,7 +86855,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern361.test(data23)) {
+        if (!pattern366.test(data23)) {
           const err69 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err69];
@@ -86076,7 +86886,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern361.test(data24)) {
+        if (!pattern366.test(data24)) {
           const err72 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err72];
@@ -86107,7 +86917,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern361.test(data25)) {
+        if (!pattern366.test(data25)) {
           const err75 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err75];
@@ -86728,7 +87538,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data44) {
           let data45 = data44[key6];
           if (typeof data45 !== "string" && !(typeof data45 == "number" && isFinite(data45)) && typeof data45 !== "boolean") {
-            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema868.properties.properties.additionalProperties.type } };
+            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema876.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err134];
             } else {
@@ -86776,13 +87586,13 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate506.errors = vErrors;
+  validate509.errors = vErrors;
   return errors === 0;
 }
-var answerDryRun = validate507;
-var schema873 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
-var schema874 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
-function validate507(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerDryRun = validate510;
+var schema881 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
+var schema882 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
+function validate510(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86846,7 +87656,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "dry_run")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema873.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema881.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -86867,7 +87677,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === 200 || data1 === 201 || data1 === 202 || data1 === 204)) {
-        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema873.properties.status.enum } };
+        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema881.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -86980,7 +87790,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "create" || data4 === "update" || data4 === "delete" || data4 === "send")) {
-                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema874.properties.action.enum } };
+                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema882.properties.action.enum } };
                 if (vErrors === null) {
                   vErrors = [err19];
                 } else {
@@ -87014,7 +87824,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.id !== void 0) {
               let data6 = data3.id;
               if (typeof data6 !== "string" && data6 !== null) {
-                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema874.properties.id.type } };
+                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema882.properties.id.type } };
                 if (vErrors === null) {
                   vErrors = [err22];
                 } else {
@@ -87037,7 +87847,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.before !== void 0) {
               let data7 = data3.before;
               if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema874.properties.before.type } };
+                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema882.properties.before.type } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -87049,7 +87859,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.after !== void 0) {
               let data8 = data3.after;
               if (!(data8 && typeof data8 == "object" && !Array.isArray(data8)) && data8 !== null) {
-                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema874.properties.after.type } };
+                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema882.properties.after.type } };
                 if (vErrors === null) {
                   vErrors = [err25];
                 } else {
@@ -87098,7 +87908,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate507.errors = vErrors;
+  validate510.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -87145,6 +87955,7 @@ export {
   answerError,
   answerEvent,
   answerEventBatch,
+  answerEventCatalogue,
   answerEventList,
   answerExperiment,
   answerExperimentGroup,
