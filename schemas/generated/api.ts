@@ -2212,7 +2212,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description Occurrences of the environment, sorted by `happened_at`, ties by id in the same direction. The list is paged by `offset` and never has a `next_cursor`; to take out everything that happened, create an export.
+         * @description Occurrences of the environment, sorted by `happened_at`, ties by id in the same direction. The list is paged by `offset` and has no `next_cursor` then. With a filter or `starting_after` it is paged by cursor; the id of any event is a cursor. Such a page may have fewer events than `limit`, or none, although more follow: a request looks at 10,000 events at most. To take out everything that happened, create an export.
          */
         get: operations["v4ListEvents"];
         put?: never;
@@ -2228,6 +2228,32 @@ export interface paths {
          *     Subscription facts count in analytics and reach automations and integrations, but make no purchase and grant no entitlement.
          */
         post: operations["v4CreateEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/events/catalogue": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the names of events
+         * @description The events of the catalogue and the custom events of the last seven days, with how often each happened: the most frequent ones first. The newest 200,000 events are counted. Where more happened, `counted` says how many of those since `counted_since` have the name, and the counts of a longer time are null. At most 1,000 names of events that happened.
+         */
+        get: operations["v4ListEventCatalogue"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -6809,6 +6835,54 @@ export interface components {
             url: "/v4/events";
             data: components["schemas"]["Event"][];
             has_more: components["schemas"]["HasMore"];
+            /** @description Pass it unchanged as `starting_after`. Present only where the request has a filter or `starting_after`, and `has_more` is true. */
+            next_cursor?: string;
+        };
+        EventType: {
+            /** @enum {string} */
+            object: "event_type";
+            event_name: string;
+            /** @description Of the catalogue; of a custom event its name. */
+            title: string;
+            /** @description Of the catalogue; null for a custom event. */
+            uid: string | null;
+            /** @description Null when more than 200,000 events happened in the last 24 hours. */
+            count_24h: number | null;
+            /** @description Null when more than 200,000 events happened in the last seven days. */
+            count_7d: number | null;
+            /** @description Since `counted_since`. */
+            counted: number;
+            last_happened_at: components["schemas"]["NullableTime"];
+        };
+        /**
+         * @example {
+         *       "object": "list",
+         *       "url": "/v4/events/catalogue",
+         *       "data": [
+         *         {
+         *           "object": "event_type",
+         *           "event_name": "trial_started",
+         *           "title": "Trial Started",
+         *           "uid": "1",
+         *           "count_24h": 41,
+         *           "count_7d": 302,
+         *           "counted": 302,
+         *           "last_happened_at": "2026-03-01T08:59:12Z"
+         *         }
+         *       ],
+         *       "has_more": false,
+         *       "as_of": "2026-03-01T09:00:00Z",
+         *       "counted_since": "2026-02-22T09:00:00Z"
+         *     }
+         */
+        EventCatalogue: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/events/catalogue";
+            data: components["schemas"]["EventType"][];
+            has_more: components["schemas"]["HasNoMore"];
+            as_of: components["schemas"]["Time"];
+            counted_since: components["schemas"]["Time"];
         };
         /**
          * @example {
@@ -17747,6 +17821,33 @@ export interface operations {
                  * @example asc
                  */
                 sort_order?: "asc" | "desc";
+                /**
+                 * @description `next_cursor` of the page before, or the id of an event. An id of no event gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example evt_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                starting_after?: string;
+                /**
+                 * @description Only these events, by uid or slug of the catalogue or by custom slug; repeat it for several.
+                 * @example [
+                 *       "trial_started"
+                 *     ]
+                 */
+                "filter[event_name][]"?: string[];
+                /**
+                 * @description Only events of this user.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                "filter[customer_uid]"?: components["schemas"]["IdInPath"];
+                /**
+                 * @description Only events that happened at this time or later.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                "filter[from]"?: string;
+                /**
+                 * @description Only events that happened before this time.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                "filter[to]"?: string;
             };
             header?: {
                 /**
@@ -17768,6 +17869,7 @@ export interface operations {
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17819,6 +17921,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventBatch"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListEventCatalogue: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The names. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventCatalogue"];
                 };
             };
             400: components["responses"]["BadRequest"];

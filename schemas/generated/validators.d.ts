@@ -140,6 +140,7 @@ export const answerEventList: ValidateFunction
 export const v4ListEventsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction
 export const v4CreateEventsBody: ValidateFunction
+export const answerEventCatalogue: ValidateFunction
 export const answerEvent: ValidateFunction
 export const v4GetEventPath: ValidateFunction
 export const answerExport: ValidateFunction

@@ -55859,7 +55859,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerEventList = validate288;
-var schema491 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
+var schema491 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:EventList" };
 var schema493 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at", "event_id", "properties"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" }, "event_id": { "type": "string", "minLength": 1 }, "properties": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } } }, "$id": "answer:Event" };
 var pattern196 = new RegExp("^/v4/events/.+$", "u");
 function validate289(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -56171,7 +56171,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more")) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
         const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -56263,12 +56263,43 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.next_cursor !== void 0) {
+      let data5 = data.next_cursor;
+      if (typeof data5 === "string") {
+        if (func2(data5) > 256) {
+          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "#/properties/next_cursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "#/properties/next_cursor/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "#/properties/next_cursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err12];
+      vErrors = [err15];
     } else {
-      vErrors.push(err12);
+      vErrors.push(err15);
     }
     errors++;
   }
@@ -56276,7 +56307,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListEventsQuery = validate291;
-var schema496 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
+var schema496 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as evt_4Jq8ZtW0bXc6RmYd2KpL", "format": "text" }, "filter[event_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" } } }, "filter[customer_uid]": { "$ref": "input:IdInPath" }, "filter[from]": { "type": "string", "format": "date-time" }, "filter[to]": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListEventsQuery" };
 function validate291(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -56292,7 +56323,7 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
       data.sort_order = "desc";
     }
     for (const key0 in data) {
-      if (!(key0 === "limit" || key0 === "offset" || key0 === "sort_order")) {
+      if (!(key0 === "limit" || key0 === "offset" || key0 === "sort_order" || key0 === "starting_after" || key0 === "filter[event_name][]" || key0 === "filter[customer_uid]" || key0 === "filter[from]" || key0 === "filter[to]")) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -56381,12 +56412,256 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
+    if (data.starting_after !== void 0) {
+      let data3 = data.starting_after;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 256) {
+          const err9 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err10 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (!formats4(data3)) {
+          const err11 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data3)) {
+          const err12 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as evt_4Jq8ZtW0bXc6RmYd2KpL" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[event_name][]"] !== void 0) {
+      let data4 = data["filter[event_name][]"];
+      const _errs12 = errors;
+      let valid1 = true;
+      const _errs13 = errors;
+      if (Array.isArray(data4)) {
+        if (data4.length > 50) {
+          const err14 = {};
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs13 === errors;
+      errors = _errs12;
+      if (vErrors !== null) {
+        if (_errs12) {
+          vErrors.length = _errs12;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs14 = errors;
+        if (Array.isArray(data4)) {
+          const len0 = data4.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data5 = data4[i0];
+            if (typeof data5 === "string") {
+              if (func2(data5) > 100) {
+                const err15 = { instancePath: instancePath + "/filter[event_name][]/" + i0, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/maxLength", keyword: "maxLength", params: { limit: 100 } };
+                if (vErrors === null) {
+                  vErrors = [err15];
+                } else {
+                  vErrors.push(err15);
+                }
+                errors++;
+              }
+              if (func2(data5) < 1) {
+                const err16 = { instancePath: instancePath + "/filter[event_name][]/" + i0, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/minLength", keyword: "minLength", params: { limit: 1 } };
+                if (vErrors === null) {
+                  vErrors = [err16];
+                } else {
+                  vErrors.push(err16);
+                }
+                errors++;
+              }
+              if (!formats4(data5)) {
+                const err17 = { instancePath: instancePath + "/filter[event_name][]/" + i0, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err17];
+                } else {
+                  vErrors.push(err17);
+                }
+                errors++;
+              }
+            } else {
+              const err18 = { instancePath: instancePath + "/filter[event_name][]/" + i0, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err18];
+              } else {
+                vErrors.push(err18);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs14 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err19 = { instancePath: instancePath + "/filter[event_name][]", schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (Array.isArray(data4)) {
+        if (data4.length > 50) {
+          const err20 = { instancePath: instancePath + "/filter[event_name][]", schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+      } else {
+        const err21 = { instancePath: instancePath + "/filter[event_name][]", schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[customer_uid]"] !== void 0) {
+      let data6 = data["filter[customer_uid]"];
+      if (typeof data6 === "string") {
+        if (func2(data6) > 256) {
+          const err22 = { instancePath: instancePath + "/filter[customer_uid]", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+        if (func2(data6) < 1) {
+          const err23 = { instancePath: instancePath + "/filter[customer_uid]", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (!formats4(data6)) {
+          const err24 = { instancePath: instancePath + "/filter[customer_uid]", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data6)) {
+          const err25 = { instancePath: instancePath + "/filter[customer_uid]", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/filter[customer_uid]", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[from]"] !== void 0) {
+      let data7 = data["filter[from]"];
+      if (typeof data7 === "string") {
+        if (!formats0(data7)) {
+          const err27 = { instancePath: instancePath + "/filter[from]", schemaPath: "#/properties/filter%5Bfrom%5D/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      } else {
+        const err28 = { instancePath: instancePath + "/filter[from]", schemaPath: "#/properties/filter%5Bfrom%5D/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data["filter[to]"] !== void 0) {
+      let data8 = data["filter[to]"];
+      if (typeof data8 === "string") {
+        if (!formats0(data8)) {
+          const err29 = { instancePath: instancePath + "/filter[to]", schemaPath: "#/properties/filter%5Bto%5D/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+      } else {
+        const err30 = { instancePath: instancePath + "/filter[to]", schemaPath: "#/properties/filter%5Bto%5D/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err9 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err31 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err9];
+      vErrors = [err31];
     } else {
-      vErrors.push(err9);
+      vErrors.push(err31);
     }
     errors++;
   }
@@ -56394,15 +56669,15 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerEventBatch = validate292;
-var schema497 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "unmatched_refunds", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "unmatched_refunds": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
-var schema498 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
-var schema499 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
+var schema498 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "unmatched_refunds", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "unmatched_refunds": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
+var schema499 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
+var schema500 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
 function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema499.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema500.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -56669,7 +56944,7 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_id !== void 0) {
       let data1 = data.event_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema498.properties.event_id.type } };
+        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema499.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -56690,7 +56965,7 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "created" || data2 === "duplicate" || data2 === "rejected")) {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema498.properties.status.enum } };
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema499.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -56702,7 +56977,7 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data3 = data.id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema498.properties.id.type } };
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema499.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -56840,7 +57115,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event_batch")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema497.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema498.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -56861,7 +57136,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema497.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema498.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -57081,7 +57356,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4CreateEventsBody = validate297;
-var schema501 = { "type": "object", "required": ["events"], "additionalProperties": false, "properties": { "events": { "type": "array", "minItems": 1, "maxItems": 1e3, "if": { "maxItems": 1e3 }, "then": { "items": { "type": "object" } } }, "trigger": { "enum": [true, false, "always"], "default": true } }, "$id": "input:v4CreateEventsBody" };
+var schema502 = { "type": "object", "required": ["events"], "additionalProperties": false, "properties": { "events": { "type": "array", "minItems": 1, "maxItems": 1e3, "if": { "maxItems": 1e3 }, "then": { "items": { "type": "object" } } }, "trigger": { "enum": [true, false, "always"], "default": true } }, "$id": "input:v4CreateEventsBody" };
 function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -57195,7 +57470,7 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data2 = data.trigger;
     if (!(data2 === true || data2 === false || data2 === "always")) {
-      const err8 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema501.properties.trigger.enum } };
+      const err8 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema502.properties.trigger.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -57215,9 +57490,544 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
   validate297.errors = vErrors;
   return errors === 0;
 }
-var answerEvent = validate289;
-var v4GetEventPath = validate298;
+var answerEventCatalogue = validate298;
+var schema503 = { "type": "object", "required": ["object", "url", "data", "has_more", "as_of", "counted_since"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events/catalogue"] }, "data": { "type": "array", "items": { "$ref": "answer:EventType" } }, "has_more": { "$ref": "answer:HasNoMore" }, "as_of": { "$ref": "answer:Time" }, "counted_since": { "$ref": "answer:Time" } }, "$id": "answer:EventCatalogue" };
+var schema505 = { "type": "object", "required": ["object", "event_name", "title", "uid", "count_24h", "count_7d", "counted", "last_happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_type"] }, "event_name": { "type": "string", "minLength": 1 }, "title": { "type": "string", "minLength": 1 }, "uid": { "type": ["string", "null"] }, "count_24h": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "count_7d": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "counted": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "last_happened_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:EventType" };
+function validate299(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.event_name === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event_name" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.title === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "title" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.uid === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "uid" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.count_24h === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "count_24h" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.count_7d === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "count_7d" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.counted === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "counted" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.last_happened_at === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_happened_at" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "event_name" || key0 === "title" || key0 === "uid" || key0 === "count_24h" || key0 === "count_7d" || key0 === "counted" || key0 === "last_happened_at")) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data0 === "event_type")) {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema505.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.event_name !== void 0) {
+      let data1 = data.event_name;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.title !== void 0) {
+      let data2 = data.title;
+      if (typeof data2 === "string") {
+        if (func2(data2) < 1) {
+          const err13 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.uid !== void 0) {
+      let data3 = data.uid;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err15 = { instancePath: instancePath + "/uid", schemaPath: "#/properties/uid/type", keyword: "type", params: { type: schema505.properties.uid.type } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.count_24h !== void 0) {
+      let data4 = data.count_24h;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4)) && data4 !== null) {
+        const err16 = { instancePath: instancePath + "/count_24h", schemaPath: "#/properties/count_24h/type", keyword: "type", params: { type: schema505.properties.count_24h.type } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err17 = { instancePath: instancePath + "/count_24h", schemaPath: "#/properties/count_24h/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (data4 < 0 || isNaN(data4)) {
+          const err18 = { instancePath: instancePath + "/count_24h", schemaPath: "#/properties/count_24h/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.count_7d !== void 0) {
+      let data5 = data.count_7d;
+      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5)) && data5 !== null) {
+        const err19 = { instancePath: instancePath + "/count_7d", schemaPath: "#/properties/count_7d/type", keyword: "type", params: { type: schema505.properties.count_7d.type } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (typeof data5 == "number" && isFinite(data5)) {
+        if (data5 > 9007199254740991 || isNaN(data5)) {
+          const err20 = { instancePath: instancePath + "/count_7d", schemaPath: "#/properties/count_7d/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (data5 < 0 || isNaN(data5)) {
+          const err21 = { instancePath: instancePath + "/count_7d", schemaPath: "#/properties/count_7d/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.counted !== void 0) {
+      let data6 = data.counted;
+      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+        const err22 = { instancePath: instancePath + "/counted", schemaPath: "#/properties/counted/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (typeof data6 == "number" && isFinite(data6)) {
+        if (data6 > 9007199254740991 || isNaN(data6)) {
+          const err23 = { instancePath: instancePath + "/counted", schemaPath: "#/properties/counted/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (data6 < 0 || isNaN(data6)) {
+          const err24 = { instancePath: instancePath + "/counted", schemaPath: "#/properties/counted/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.last_happened_at !== void 0) {
+      let data7 = data.last_happened_at;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err25 = { instancePath: instancePath + "/last_happened_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+      if (typeof data7 === "string") {
+        if (!formats0(data7)) {
+          const err26 = { instancePath: instancePath + "/last_happened_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data7)) {
+          const err27 = { instancePath: instancePath + "/last_happened_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err28 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err28];
+    } else {
+      vErrors.push(err28);
+    }
+    errors++;
+  }
+  validate299.errors = vErrors;
+  return errors === 0;
+}
 function validate298(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.as_of === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "as_of" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.counted_since === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "counted_since" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "as_of" || key0 === "counted_since")) {
+        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/events/catalogue")) {
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema503.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate299(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate299.errors : vErrors.concat(validate299.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err11 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      let data4 = data.has_more;
+      if (typeof data4 !== "boolean") {
+        const err12 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data4 === false)) {
+        const err13 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/enum", keyword: "enum", params: { allowedValues: schema24.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.as_of !== void 0) {
+      let data5 = data.as_of;
+      if (typeof data5 === "string") {
+        if (!formats0(data5)) {
+          const err14 = { instancePath: instancePath + "/as_of", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data5)) {
+          const err15 = { instancePath: instancePath + "/as_of", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      } else {
+        const err16 = { instancePath: instancePath + "/as_of", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.counted_since !== void 0) {
+      let data6 = data.counted_since;
+      if (typeof data6 === "string") {
+        if (!formats0(data6)) {
+          const err17 = { instancePath: instancePath + "/counted_since", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data6)) {
+          const err18 = { instancePath: instancePath + "/counted_since", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      } else {
+        const err19 = { instancePath: instancePath + "/counted_since", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err20 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err20];
+    } else {
+      vErrors.push(err20);
+    }
+    errors++;
+  }
+  validate298.errors = vErrors;
+  return errors === 0;
+}
+var answerEvent = validate289;
+var v4GetEventPath = validate301;
+function validate301(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57300,23 +58110,23 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate298.errors = vErrors;
+  validate301.errors = vErrors;
   return errors === 0;
 }
-var answerExport = validate299;
-var schema504 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "updated_from", "updated_to", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "updated_from": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "updated_to": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
-var schema509 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
-var schema510 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
-var pattern200 = new RegExp("^/v4/exports/.+$", "u");
-var pattern207 = new RegExp("^https?://", "u");
-var schema511 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
-var pattern209 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExport = validate302;
+var schema512 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "updated_from", "updated_to", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "updated_from": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "updated_to": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema517 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
+var schema518 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
+var pattern205 = new RegExp("^/v4/exports/.+$", "u");
+var pattern212 = new RegExp("^https?://", "u");
+var schema519 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
+var pattern214 = new RegExp("^[0-9a-f]{64}$", "u");
+function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema511.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema519.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -57457,7 +58267,7 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sha256 !== void 0) {
       let data2 = data.sha256;
       if (typeof data2 === "string") {
-        if (!pattern209.test(data2)) {
+        if (!pattern214.test(data2)) {
           const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { hint: "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -57637,10 +58447,10 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate300.errors = vErrors;
+  validate303.errors = vErrors;
   return errors === 0;
 }
-function validate299(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57835,7 +58645,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema504.properties, key0)) {
+      if (!func36.call(schema512.properties, key0)) {
         const err21 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err21];
@@ -57857,7 +58667,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "export")) {
-        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema504.properties.object.enum } };
+        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema512.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -57891,7 +58701,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern200.test(data2)) {
+        if (!pattern205.test(data2)) {
           const err26 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
           if (vErrors === null) {
             vErrors = [err26];
@@ -57922,7 +58732,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema504.properties.status.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema512.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -57934,7 +58744,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data4 = data.platform;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err30 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema504.properties.platform.type } };
+        const err30 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema512.properties.platform.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -57943,7 +58753,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-        const err31 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema504.properties.platform.enum } };
+        const err31 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema512.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -58017,7 +58827,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_from !== void 0) {
       let data7 = data.updated_from;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err38 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/type", keyword: "type", params: { type: schema504.properties.updated_from.type } };
+        const err38 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/type", keyword: "type", params: { type: schema512.properties.updated_from.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -58049,7 +58859,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.updated_to !== void 0) {
       let data8 = data.updated_to;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err41 = { instancePath: instancePath + "/updated_to", schemaPath: "#/properties/updated_to/type", keyword: "type", params: { type: schema504.properties.updated_to.type } };
+        const err41 = { instancePath: instancePath + "/updated_to", schemaPath: "#/properties/updated_to/type", keyword: "type", params: { type: schema512.properties.updated_to.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -58144,7 +58954,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.file_url !== void 0) {
       let data11 = data.file_url;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err50 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema504.properties.file_url.type } };
+        const err50 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema512.properties.file_url.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -58153,7 +58963,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data11 === "string") {
-        if (!pattern207.test(data11)) {
+        if (!pattern212.test(data11)) {
           const err51 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { hint: "an http or https address such as https://example.org/files/1" } };
           if (vErrors === null) {
             vErrors = [err51];
@@ -58176,7 +58986,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "events" || data12 === "customers" || data12 === "purchases" || data12 === "purchases_state" || data12 === "subscriptions" || data12 === "entitlements")) {
-        const err53 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema504.properties.type.enum } };
+        const err53 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema512.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err53];
         } else {
@@ -58197,7 +59007,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data13 === "csv" || data13 === "json" || data13 === "ndjson" || data13 === "parquet")) {
-        const err55 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema504.properties.format.enum } };
+        const err55 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema512.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err55];
         } else {
@@ -58218,7 +59028,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data14 === "none" || data14 === "gzip")) {
-        const err57 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema504.properties.compression.enum } };
+        const err57 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema512.properties.compression.enum } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -58263,7 +59073,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data17 === "event_id" || data17 === "properties")) {
-            const err61 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema509.enum } };
+            const err61 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema517.enum } };
             if (vErrors === null) {
               vErrors = [err61];
             } else {
@@ -58285,7 +59095,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment_id !== void 0) {
       let data18 = data.segment_id;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err63 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema504.properties.segment_id.type } };
+        const err63 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema512.properties.segment_id.type } };
         if (vErrors === null) {
           vErrors = [err63];
         } else {
@@ -58329,7 +59139,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data20 = data.error;
       if (!(data20 && typeof data20 == "object" && !Array.isArray(data20)) && data20 !== null) {
-        const err67 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema510.type } };
+        const err67 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema518.type } };
         if (vErrors === null) {
           vErrors = [err67];
         } else {
@@ -58403,8 +59213,8 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.manifest !== void 0) {
-      if (!validate300(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
-        vErrors = vErrors === null ? validate300.errors : vErrors.concat(validate300.errors);
+      if (!validate303(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
+        vErrors = vErrors === null ? validate303.errors : vErrors.concat(validate303.errors);
         errors = vErrors.length;
       }
     }
@@ -58417,13 +59227,13 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate299.errors = vErrors;
+  validate302.errors = vErrors;
   return errors === 0;
 }
-var v4CreateExportBody = validate302;
-var schema515 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "updated_from": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
-var schema516 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
-function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateExportBody = validate305;
+var schema523 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "updated_from": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
+var schema524 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
+function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58450,7 +59260,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
       data.include = [];
     }
     for (const key0 in data) {
-      if (!func36.call(schema515.properties, key0)) {
+      if (!func36.call(schema523.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -58537,7 +59347,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "events" || data3 === "customers" || data3 === "purchases" || data3 === "purchases_state" || data3 === "subscriptions" || data3 === "entitlements")) {
-      const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema515.properties.type.enum } };
+      const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema523.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -58556,7 +59366,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "csv" || data4 === "json" || data4 === "ndjson" || data4 === "parquet")) {
-      const err10 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema515.properties.format.enum } };
+      const err10 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema523.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -58566,7 +59376,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.platform;
     if (typeof data5 !== "string" && data5 !== null) {
-      const err11 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema515.properties.platform.type } };
+      const err11 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema523.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -58575,7 +59385,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === null)) {
-      const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema515.properties.platform.enum } };
+      const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema523.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -58585,7 +59395,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data6 = data.segment_id;
     if (typeof data6 !== "string" && data6 !== null) {
-      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema515.properties.segment_id.type } };
+      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema523.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -58615,7 +59425,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data7 === "none" || data7 === "gzip")) {
-      const err16 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema515.properties.compression.enum } };
+      const err16 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema523.properties.compression.enum } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -58672,7 +59482,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data10 === "event_id" || data10 === "properties")) {
-            const err20 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema516.enum } };
+            const err20 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema524.enum } };
             if (vErrors === null) {
               vErrors = [err20];
             } else {
@@ -58722,23 +59532,23 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate303.errors = vErrors;
+  validate306.errors = vErrors;
   return errors === 0;
 }
-function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate305(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate303(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate303.errors : vErrors.concat(validate303.errors);
+  if (!validate306(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate306.errors : vErrors.concat(validate306.errors);
     errors = vErrors.length;
   }
-  validate302.errors = vErrors;
+  validate305.errors = vErrors;
   return errors === 0;
 }
-var answerExportList = validate305;
-var schema517 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
-function validate305(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExportList = validate308;
+var schema525 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
+function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58823,7 +59633,7 @@ function validate305(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/exports/history")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema517.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema525.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -58846,8 +59656,8 @@ function validate305(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate299(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate299.errors : vErrors.concat(validate299.errors);
+          if (!validate302(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate302.errors : vErrors.concat(validate302.errors);
             errors = vErrors.length;
           }
         }
@@ -58912,11 +59722,11 @@ function validate305(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate305.errors = vErrors;
+  validate308.errors = vErrors;
   return errors === 0;
 }
-var v4GetExportPath = validate307;
-function validate307(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExportPath = validate310;
+function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58999,16 +59809,16 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate307.errors = vErrors;
+  validate310.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportList = validate308;
-var schema523 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
-var schema525 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
-var schema526 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
-var pattern211 = new RegExp("^/v4/scheduled-reports/.+$", "u");
-var pattern212 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
-function validate309(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReportList = validate311;
+var schema531 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
+var schema533 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
+var schema534 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
+var pattern216 = new RegExp("^/v4/scheduled-reports/.+$", "u");
+var pattern217 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
+function validate312(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59221,7 +60031,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema525.properties, key0)) {
+      if (!func36.call(schema533.properties, key0)) {
         const err23 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -59243,7 +60053,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report")) {
-        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema525.properties.object.enum } };
+        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema533.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -59277,7 +60087,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern211.test(data2)) {
+        if (!pattern216.test(data2)) {
           const err28 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -59330,7 +60140,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.send_at !== void 0) {
       let data4 = data.send_at;
       if (typeof data4 === "string") {
-        if (!pattern212.test(data4)) {
+        if (!pattern217.test(data4)) {
           const err33 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err33];
@@ -59393,7 +60203,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "draft" || data6 === "active")) {
-        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema525.properties.status.enum } };
+        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema533.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
@@ -59414,7 +60224,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "sandbox" || data7 === "production")) {
-        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema525.properties.environment.enum } };
+        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema533.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -59489,7 +60299,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data10 === "target_integration")) {
-                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema526.properties.type.enum } };
+                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema534.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err48];
                 } else {
@@ -59679,7 +60489,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data17 === "daily" || data17 === "weekly" || data17 === "monthly")) {
-        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema525.properties.cadence.enum } };
+        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema533.properties.cadence.enum } };
         if (vErrors === null) {
           vErrors = [err66];
         } else {
@@ -59691,7 +60501,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.weekday !== void 0) {
       let data18 = data.weekday;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema525.properties.weekday.type } };
+        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema533.properties.weekday.type } };
         if (vErrors === null) {
           vErrors = [err67];
         } else {
@@ -59700,7 +60510,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data18 === "monday" || data18 === "tuesday" || data18 === "wednesday" || data18 === "thursday" || data18 === "friday" || data18 === "saturday" || data18 === "sunday" || data18 === null)) {
-        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema525.properties.weekday.enum } };
+        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema533.properties.weekday.enum } };
         if (vErrors === null) {
           vErrors = [err68];
         } else {
@@ -59712,7 +60522,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.day_of_month !== void 0) {
       let data19 = data.day_of_month;
       if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19)) && data19 !== null) {
-        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema525.properties.day_of_month.type } };
+        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema533.properties.day_of_month.type } };
         if (vErrors === null) {
           vErrors = [err69];
         } else {
@@ -59753,7 +60563,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data20 === "once" || data20 === "all" || data20 === "skip")) {
-        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema525.properties.missed.enum } };
+        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema533.properties.missed.enum } };
         if (vErrors === null) {
           vErrors = [err73];
         } else {
@@ -59774,7 +60584,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data21 === "shift" || data21 === "skip")) {
-        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema525.properties.on_dst_gap.enum } };
+        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema533.properties.on_dst_gap.enum } };
         if (vErrors === null) {
           vErrors = [err75];
         } else {
@@ -59795,7 +60605,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data22 === "first" || data22 === "both")) {
-        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema525.properties.on_dst_overlap.enum } };
+        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema533.properties.on_dst_overlap.enum } };
         if (vErrors === null) {
           vErrors = [err77];
         } else {
@@ -59816,7 +60626,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data23 === "csv" || data23 === "json" || data23 === "ndjson" || data23 === "parquet")) {
-        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema525.properties.format.enum } };
+        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema533.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err79];
         } else {
@@ -59848,7 +60658,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data25 === "events" || data25 === "customers" || data25 === "purchases" || data25 === "purchases_state" || data25 === "subscriptions" || data25 === "entitlements")) {
-        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema525.properties.type.enum } };
+        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema533.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err82];
         } else {
@@ -59882,7 +60692,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data27 === "event_id" || data27 === "properties")) {
-            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema509.enum } };
+            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema517.enum } };
             if (vErrors === null) {
               vErrors = [err85];
             } else {
@@ -59910,10 +60720,10 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate309.errors = vErrors;
+  validate312.errors = vErrors;
   return errors === 0;
 }
-function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate311(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59998,7 +60808,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema523.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema531.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -60021,8 +60831,8 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate309(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate309.errors : vErrors.concat(validate309.errors);
+          if (!validate312(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate312.errors : vErrors.concat(validate312.errors);
             errors = vErrors.length;
           }
         }
@@ -60056,11 +60866,11 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate308.errors = vErrors;
+  validate311.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportsQuery = validate311;
-function validate311(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportsQuery = validate314;
+function validate314(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60151,14 +60961,14 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate311.errors = vErrors;
+  validate314.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReport = validate309;
-var v4CreateScheduledReportBody = validate312;
-var schema533 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
-var schema534 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
-function validate313(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReport = validate312;
+var v4CreateScheduledReportBody = validate315;
+var schema541 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
+var schema542 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
+function validate316(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60248,7 +61058,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema533.properties, key0)) {
+      if (!func36.call(schema541.properties, key0)) {
         const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err6];
@@ -60310,7 +61120,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern212.test(data1)) {
+        if (!pattern217.test(data1)) {
           const err12 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -60373,7 +61183,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "draft" || data3 === "active")) {
-        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema533.properties.status.enum } };
+        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema541.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -60394,7 +61204,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "sandbox" || data4 === "production")) {
-        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema533.properties.environment.enum } };
+        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema541.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -60476,7 +61286,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
                   errors++;
                 }
                 if (!(data7 === "target_integration")) {
-                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema534.properties.type.enum } };
+                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema542.properties.type.enum } };
                   if (vErrors === null) {
                     vErrors = [err26];
                   } else {
@@ -60657,7 +61467,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data11 === "daily" || data11 === "weekly" || data11 === "monthly")) {
-      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema533.properties.cadence.enum } };
+      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema541.properties.cadence.enum } };
       if (vErrors === null) {
         vErrors = [err44];
       } else {
@@ -60667,7 +61477,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data12 = data.weekday;
     if (typeof data12 !== "string" && data12 !== null) {
-      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema533.properties.weekday.type } };
+      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema541.properties.weekday.type } };
       if (vErrors === null) {
         vErrors = [err45];
       } else {
@@ -60676,7 +61486,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data12 === "monday" || data12 === "tuesday" || data12 === "wednesday" || data12 === "thursday" || data12 === "friday" || data12 === "saturday" || data12 === "sunday" || data12 === null)) {
-      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema533.properties.weekday.enum } };
+      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema541.properties.weekday.enum } };
       if (vErrors === null) {
         vErrors = [err46];
       } else {
@@ -60686,7 +61496,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data13 = data.day_of_month;
     if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema533.properties.day_of_month.type } };
+      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema541.properties.day_of_month.type } };
       if (vErrors === null) {
         vErrors = [err47];
       } else {
@@ -60725,7 +61535,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data14 === "once" || data14 === "all" || data14 === "skip")) {
-      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema533.properties.missed.enum } };
+      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema541.properties.missed.enum } };
       if (vErrors === null) {
         vErrors = [err51];
       } else {
@@ -60744,7 +61554,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data15 === "shift" || data15 === "skip")) {
-      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema533.properties.on_dst_gap.enum } };
+      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema541.properties.on_dst_gap.enum } };
       if (vErrors === null) {
         vErrors = [err53];
       } else {
@@ -60763,7 +61573,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data16 === "first" || data16 === "both")) {
-      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema533.properties.on_dst_overlap.enum } };
+      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema541.properties.on_dst_overlap.enum } };
       if (vErrors === null) {
         vErrors = [err55];
       } else {
@@ -60782,7 +61592,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data17 === "csv" || data17 === "json" || data17 === "ndjson" || data17 === "parquet")) {
-      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema533.properties.format.enum } };
+      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema541.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err57];
       } else {
@@ -60812,7 +61622,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data19 === "events" || data19 === "customers" || data19 === "purchases" || data19 === "purchases_state" || data19 === "subscriptions" || data19 === "entitlements")) {
-      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema533.properties.type.enum } };
+      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema541.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err60];
       } else {
@@ -60860,7 +61670,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data21 === "event_id" || data21 === "properties")) {
-            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema516.enum } };
+            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema524.enum } };
             if (vErrors === null) {
               vErrors = [err63];
             } else {
@@ -60910,23 +61720,23 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate313.errors = vErrors;
+  validate316.errors = vErrors;
   return errors === 0;
 }
-function validate312(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate315(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate313(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate313.errors : vErrors.concat(validate313.errors);
+  if (!validate316(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate316.errors : vErrors.concat(validate316.errors);
     errors = vErrors.length;
   }
-  validate312.errors = vErrors;
+  validate315.errors = vErrors;
   return errors === 0;
 }
-var answerReportDestinationList = validate315;
-var schema536 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
-function validate315(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerReportDestinationList = validate318;
+var schema544 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
+function validate318(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61011,7 +61821,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports/destinations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema536.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema544.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -61077,7 +61887,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "target_integration")) {
-                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema526.properties.type.enum } };
+                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema534.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err14];
                 } else {
@@ -61180,11 +61990,11 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate315.errors = vErrors;
+  validate318.errors = vErrors;
   return errors === 0;
 }
-var v4GetScheduledReportPath = validate316;
-function validate316(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetScheduledReportPath = validate319;
+function validate319(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61267,13 +62077,13 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate316.errors = vErrors;
+  validate319.errors = vErrors;
   return errors === 0;
 }
-var answerReportOperation = validate317;
-var schema541 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
-var pattern217 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
-function validate317(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerReportOperation = validate320;
+var schema549 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
+var pattern222 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
+function validate320(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61337,7 +62147,7 @@ function validate317(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema541.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema549.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -61349,7 +62159,7 @@ function validate317(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern217.test(data1)) {
+        if (!pattern222.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -61399,14 +62209,14 @@ function validate317(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate317.errors = vErrors;
+  validate320.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportRunList = validate318;
-var schema544 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
-var pattern219 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
-var schema547 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
-function validate320(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReportRunList = validate321;
+var schema552 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
+var pattern224 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
+var schema555 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
+function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61539,7 +62349,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "delivered" || data2 === "withheld" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema547.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema555.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -61551,7 +62361,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema547.properties.reason.type } };
+        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema555.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -61595,7 +62405,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema547.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema555.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -61677,10 +62487,10 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate320.errors = vErrors;
+  validate323.errors = vErrors;
   return errors === 0;
 }
-function validate319(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61857,7 +62667,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema544.properties, key0)) {
+      if (!func36.call(schema552.properties, key0)) {
         const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -61879,7 +62689,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report_run")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema544.properties.object.enum } };
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema552.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -61913,7 +62723,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern219.test(data2)) {
+        if (!pattern224.test(data2)) {
           const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-report-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -61966,7 +62776,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "scheduled" || data4 === "test")) {
-        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema544.properties.kind.enum } };
+        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema552.properties.kind.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -61978,7 +62788,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.slot !== void 0) {
       let data5 = data.slot;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema544.properties.slot.type } };
+        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema552.properties.slot.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -62083,7 +62893,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data8 === "pending" || data8 === "running" || data8 === "finished")) {
-        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema544.properties.status.enum } };
+        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema552.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -62095,7 +62905,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.outcome !== void 0) {
       let data9 = data.outcome;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema544.properties.outcome.type } };
+        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema552.properties.outcome.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -62104,7 +62914,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "delivered" || data9 === "empty" || data9 === "withheld" || data9 === "failed" || data9 === "skipped" || data9 === null)) {
-        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema544.properties.outcome.enum } };
+        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema552.properties.outcome.enum } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -62116,7 +62926,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema544.properties.reason.type } };
+        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema552.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -62160,7 +62970,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.export_id !== void 0) {
       let data12 = data.export_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema544.properties.export_id.type } };
+        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema552.properties.export_id.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -62172,7 +62982,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rows !== void 0) {
       let data13 = data.rows;
       if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema544.properties.rows.type } };
+        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema552.properties.rows.type } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -62247,8 +63057,8 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate320(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate320.errors : vErrors.concat(validate320.errors);
+          if (!validate323(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate323.errors : vErrors.concat(validate323.errors);
             errors = vErrors.length;
           }
         }
@@ -62366,10 +63176,10 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate319.errors = vErrors;
+  validate322.errors = vErrors;
   return errors === 0;
 }
-function validate318(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate321(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62445,7 +63255,7 @@ function validate318(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern217.test(data1)) {
+        if (!pattern222.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -62478,8 +63288,8 @@ function validate318(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate319(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate319.errors : vErrors.concat(validate319.errors);
+          if (!validate322(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate322.errors : vErrors.concat(validate322.errors);
             errors = vErrors.length;
           }
         }
@@ -62544,12 +63354,12 @@ function validate318(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate318.errors = vErrors;
+  validate321.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportRunsQuery = validate323;
-var schema555 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
-function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportRunsQuery = validate326;
+var schema563 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
+function validate326(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62688,7 +63498,7 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "delivered" || data3 === "empty" || data3 === "withheld" || data3 === "failed" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema555.properties["filter[outcome][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema563.properties["filter[outcome][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -62779,11 +63589,11 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate323.errors = vErrors;
+  validate326.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunPath = validate324;
-function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunPath = validate327;
+function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62866,11 +63676,11 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate324.errors = vErrors;
+  validate327.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunBody = validate325;
-function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunBody = validate328;
+function validate328(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63006,16 +63816,16 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate325.errors = vErrors;
+  validate328.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationList = validate326;
-var schema560 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
-var schema562 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
-var schema563 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
-var schema564 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
-var pattern230 = new RegExp("^/v4/integrations/.+$", "u");
-function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationList = validate329;
+var schema568 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
+var schema570 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
+var schema571 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
+var schema572 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
+var pattern235 = new RegExp("^/v4/integrations/.+$", "u");
+function validate330(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63174,7 +63984,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema562.properties, key0)) {
+      if (!func36.call(schema570.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -63196,7 +64006,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema562.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema570.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -63230,7 +64040,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern230.test(data2)) {
+        if (!pattern235.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -63283,7 +64093,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe")) {
-        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema563.enum } };
+        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema571.enum } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -63304,7 +64114,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === 0 || data6 === 1 || data6 === 2)) {
-        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema564.enum } };
+        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema572.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -63462,7 +64272,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data11 = data.last_error_message;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema562.properties.last_error_message.type } };
+        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema570.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err44];
         } else {
@@ -63538,7 +64348,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.held_since !== void 0) {
       let data14 = data.held_since;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema562.properties.held_since.type } };
+        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema570.properties.held_since.type } };
         if (vErrors === null) {
           vErrors = [err51];
         } else {
@@ -63602,7 +64412,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.next_probe_at !== void 0) {
       let data16 = data.next_probe_at;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema562.properties.next_probe_at.type } };
+        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema570.properties.next_probe_at.type } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -63640,10 +64450,10 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate327.errors = vErrors;
+  validate330.errors = vErrors;
   return errors === 0;
 }
-function validate326(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate329(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63728,7 +64538,7 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema560.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema568.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -63742,8 +64552,8 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate327(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
+          if (!validate330(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate330.errors : vErrors.concat(validate330.errors);
             errors = vErrors.length;
           }
         }
@@ -63787,14 +64597,14 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate326.errors = vErrors;
+  validate329.errors = vErrors;
   return errors === 0;
 }
-var answerIntegration = validate327;
-var v4CreateIntegrationBody = validate329;
-var schema572 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
-var schema573 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
-function validate330(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegration = validate330;
+var v4CreateIntegrationBody = validate332;
+var schema580 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
+var schema581 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
+function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63889,7 +64699,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "amplitude" || data1 === "appmetrica" || data1 === "facebook" || data1 === "firebase" || data1 === "mixpanel" || data1 === "posthog" || data1 === "segment" || data1 === "searchads" || data1 === "adjust" || data1 === "appsflyer" || data1 === "branch" || data1 === "kochava" || data1 === "singular" || data1 === "split_metrics" || data1 === "asapty" || data1 === "tenjin" || data1 === "amazon_s3" || data1 === "google_cloud_storage" || data1 === "slack" || data1 === "webhooks" || data1 === "braze" || data1 === "clevertap" || data1 === "mailchimp" || data1 === "onesignal" || data1 === "pushwoosh" || data1 === "email")) {
-        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema572.enum } };
+        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema580.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -63910,7 +64720,7 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "iOS" || data2 === "Android" || data2 === "Stripe")) {
-        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema573.enum } };
+        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema581.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -63928,24 +64738,24 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate330.errors = vErrors;
+  validate333.errors = vErrors;
   return errors === 0;
 }
-function validate329(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate332(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate330(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate330.errors : vErrors.concat(validate330.errors);
+  if (!validate333(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate333.errors : vErrors.concat(validate333.errors);
     errors = vErrors.length;
   }
-  validate329.errors = vErrors;
+  validate332.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationsMeta = validate332;
-var schema574 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
-var schema576 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
-function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationsMeta = validate335;
+var schema582 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
+var schema584 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
+function validate336(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64058,7 +64868,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "amplitude" || data4 === "appmetrica" || data4 === "facebook" || data4 === "firebase" || data4 === "mixpanel" || data4 === "posthog" || data4 === "segment" || data4 === "searchads" || data4 === "adjust" || data4 === "appsflyer" || data4 === "branch" || data4 === "kochava" || data4 === "singular" || data4 === "split_metrics" || data4 === "asapty" || data4 === "tenjin" || data4 === "amazon_s3" || data4 === "google_cloud_storage" || data4 === "slack" || data4 === "webhooks" || data4 === "braze" || data4 === "clevertap" || data4 === "mailchimp" || data4 === "onesignal" || data4 === "pushwoosh" || data4 === "email")) {
-                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema576.enum } };
+                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema584.enum } };
                 if (vErrors === null) {
                   vErrors = [err10];
                 } else {
@@ -64083,7 +64893,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
                     errors++;
                   }
                   if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe")) {
-                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema563.enum } };
+                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema571.enum } };
                     if (vErrors === null) {
                       vErrors = [err12];
                     } else {
@@ -64131,10 +64941,10 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate333.errors = vErrors;
+  validate336.errors = vErrors;
   return errors === 0;
 }
-function validate332(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate335(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64189,7 +64999,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integrations_meta")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema574.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema582.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -64210,7 +65020,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations/meta")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema574.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema582.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -64224,8 +65034,8 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate333(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate333.errors : vErrors.concat(validate333.errors);
+          if (!validate336(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate336.errors : vErrors.concat(validate336.errors);
             errors = vErrors.length;
           }
         }
@@ -64248,14 +65058,14 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate332.errors = vErrors;
+  validate335.errors = vErrors;
   return errors === 0;
 }
-var answerAppleAdsConnection = validate335;
-var schema578 = { "type": "object", "required": ["object", "url", "status", "next_action", "dashboard_url", "reporting", "campaign_management", "orgs", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["apple_ads_connection"] }, "url": { "type": "string", "enum": ["/v4/integrations/apple-ads/connection"] }, "status": { "type": "string", "enum": ["not_connected", "verifying", "connected", "legacy_credentials", "error"] }, "next_action": { "type": "string", "enum": ["none", "connect", "wait", "reconnect", "grant_permissions"] }, "dashboard_url": { "type": ["string", "null"] }, "reporting": { "$ref": "answer:AppleAdsReporting" }, "campaign_management": { "$ref": "answer:AppleAdsCampaignManagement" }, "orgs": { "type": "array", "items": { "$ref": "answer:AppleAdsOrg" } }, "error": { "type": ["string", "null"] } }, "$id": "answer:AppleAdsConnection" };
-var schema579 = { "type": "object", "required": ["state", "last_synced_at", "data_through"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "syncing", "unavailable"] }, "last_synced_at": { "type": ["string", "null"], "format": "date-time" }, "data_through": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" } }, "$id": "answer:AppleAdsReporting" };
-var schema580 = { "type": "object", "required": ["state", "can_write", "reason_code"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "unknown", "unavailable"] }, "can_write": { "type": "boolean" }, "reason_code": { "type": ["string", "null"], "enum": ["permissions_not_checked_yet", "permission_data_stale", "permission_missing", "not_connected", null] } }, "$id": "answer:AppleAdsCampaignManagement" };
-function validate335(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAppleAdsConnection = validate338;
+var schema586 = { "type": "object", "required": ["object", "url", "status", "next_action", "dashboard_url", "reporting", "campaign_management", "orgs", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["apple_ads_connection"] }, "url": { "type": "string", "enum": ["/v4/integrations/apple-ads/connection"] }, "status": { "type": "string", "enum": ["not_connected", "verifying", "connected", "legacy_credentials", "error"] }, "next_action": { "type": "string", "enum": ["none", "connect", "wait", "reconnect", "grant_permissions"] }, "dashboard_url": { "type": ["string", "null"] }, "reporting": { "$ref": "answer:AppleAdsReporting" }, "campaign_management": { "$ref": "answer:AppleAdsCampaignManagement" }, "orgs": { "type": "array", "items": { "$ref": "answer:AppleAdsOrg" } }, "error": { "type": ["string", "null"] } }, "$id": "answer:AppleAdsConnection" };
+var schema587 = { "type": "object", "required": ["state", "last_synced_at", "data_through"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "syncing", "unavailable"] }, "last_synced_at": { "type": ["string", "null"], "format": "date-time" }, "data_through": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" } }, "$id": "answer:AppleAdsReporting" };
+var schema588 = { "type": "object", "required": ["state", "can_write", "reason_code"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "unknown", "unavailable"] }, "can_write": { "type": "boolean" }, "reason_code": { "type": ["string", "null"], "enum": ["permissions_not_checked_yet", "permission_data_stale", "permission_missing", "not_connected", null] } }, "$id": "answer:AppleAdsCampaignManagement" };
+function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64342,7 +65152,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema578.properties, key0)) {
+      if (!func36.call(schema586.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -64364,7 +65174,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple_ads_connection")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema578.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema586.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -64385,7 +65195,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations/apple-ads/connection")) {
-        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema578.properties.url.enum } };
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema586.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -64406,7 +65216,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "not_connected" || data2 === "verifying" || data2 === "connected" || data2 === "legacy_credentials" || data2 === "error")) {
-        const err15 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema578.properties.status.enum } };
+        const err15 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema586.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -64427,7 +65237,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "none" || data3 === "connect" || data3 === "wait" || data3 === "reconnect" || data3 === "grant_permissions")) {
-        const err17 = { instancePath: instancePath + "/next_action", schemaPath: "#/properties/next_action/enum", keyword: "enum", params: { allowedValues: schema578.properties.next_action.enum } };
+        const err17 = { instancePath: instancePath + "/next_action", schemaPath: "#/properties/next_action/enum", keyword: "enum", params: { allowedValues: schema586.properties.next_action.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -64439,7 +65249,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.dashboard_url !== void 0) {
       let data4 = data.dashboard_url;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err18 = { instancePath: instancePath + "/dashboard_url", schemaPath: "#/properties/dashboard_url/type", keyword: "type", params: { type: schema578.properties.dashboard_url.type } };
+        const err18 = { instancePath: instancePath + "/dashboard_url", schemaPath: "#/properties/dashboard_url/type", keyword: "type", params: { type: schema586.properties.dashboard_url.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -64501,7 +65311,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "ready" || data6 === "syncing" || data6 === "unavailable")) {
-            const err24 = { instancePath: instancePath + "/reporting/state", schemaPath: "answer:AppleAdsReporting/properties/state/enum", keyword: "enum", params: { allowedValues: schema579.properties.state.enum } };
+            const err24 = { instancePath: instancePath + "/reporting/state", schemaPath: "answer:AppleAdsReporting/properties/state/enum", keyword: "enum", params: { allowedValues: schema587.properties.state.enum } };
             if (vErrors === null) {
               vErrors = [err24];
             } else {
@@ -64513,7 +65323,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.last_synced_at !== void 0) {
           let data7 = data5.last_synced_at;
           if (typeof data7 !== "string" && data7 !== null) {
-            const err25 = { instancePath: instancePath + "/reporting/last_synced_at", schemaPath: "answer:AppleAdsReporting/properties/last_synced_at/type", keyword: "type", params: { type: schema579.properties.last_synced_at.type } };
+            const err25 = { instancePath: instancePath + "/reporting/last_synced_at", schemaPath: "answer:AppleAdsReporting/properties/last_synced_at/type", keyword: "type", params: { type: schema587.properties.last_synced_at.type } };
             if (vErrors === null) {
               vErrors = [err25];
             } else {
@@ -64536,7 +65346,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.data_through !== void 0) {
           let data8 = data5.data_through;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err27 = { instancePath: instancePath + "/reporting/data_through", schemaPath: "answer:AppleAdsReporting/properties/data_through/type", keyword: "type", params: { type: schema579.properties.data_through.type } };
+            const err27 = { instancePath: instancePath + "/reporting/data_through", schemaPath: "answer:AppleAdsReporting/properties/data_through/type", keyword: "type", params: { type: schema587.properties.data_through.type } };
             if (vErrors === null) {
               vErrors = [err27];
             } else {
@@ -64619,7 +65429,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data10 === "ready" || data10 === "unknown" || data10 === "unavailable")) {
-            const err35 = { instancePath: instancePath + "/campaign_management/state", schemaPath: "answer:AppleAdsCampaignManagement/properties/state/enum", keyword: "enum", params: { allowedValues: schema580.properties.state.enum } };
+            const err35 = { instancePath: instancePath + "/campaign_management/state", schemaPath: "answer:AppleAdsCampaignManagement/properties/state/enum", keyword: "enum", params: { allowedValues: schema588.properties.state.enum } };
             if (vErrors === null) {
               vErrors = [err35];
             } else {
@@ -64642,7 +65452,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
         if (data9.reason_code !== void 0) {
           let data12 = data9.reason_code;
           if (typeof data12 !== "string" && data12 !== null) {
-            const err37 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/type", keyword: "type", params: { type: schema580.properties.reason_code.type } };
+            const err37 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/type", keyword: "type", params: { type: schema588.properties.reason_code.type } };
             if (vErrors === null) {
               vErrors = [err37];
             } else {
@@ -64651,7 +65461,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data12 === "permissions_not_checked_yet" || data12 === "permission_data_stale" || data12 === "permission_missing" || data12 === "not_connected" || data12 === null)) {
-            const err38 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/enum", keyword: "enum", params: { allowedValues: schema580.properties.reason_code.enum } };
+            const err38 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/enum", keyword: "enum", params: { allowedValues: schema588.properties.reason_code.enum } };
             if (vErrors === null) {
               vErrors = [err38];
             } else {
@@ -64791,7 +65601,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data19 = data.error;
       if (typeof data19 !== "string" && data19 !== null) {
-        const err51 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema578.properties.error.type } };
+        const err51 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema586.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err51];
         } else {
@@ -64809,11 +65619,11 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate335.errors = vErrors;
+  validate338.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusPath = validate336;
-function validate336(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusPath = validate339;
+function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64896,12 +65706,12 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate336.errors = vErrors;
+  validate339.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusBody = validate337;
-var schema585 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
-function validate337(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusBody = validate340;
+var schema593 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
+function validate340(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64938,7 +65748,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === 0 || data0 === 1)) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema585.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema593.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -64976,17 +65786,17 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate337.errors = vErrors;
+  validate340.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationConfig = validate338;
-var schema586 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
-var schema588 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
-var pattern239 = new RegExp("^/v4/integrations/.+/config$", "u");
-var pattern240 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
-var pattern241 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern243 = new RegExp("^(whsec_|….{4}$)", "u");
-function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationConfig = validate341;
+var schema594 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
+var schema596 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
+var pattern244 = new RegExp("^/v4/integrations/.+/config$", "u");
+var pattern245 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
+var pattern246 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern248 = new RegExp("^(whsec_|….{4}$)", "u");
+function validate341(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65073,7 +65883,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema586.properties, key0)) {
+      if (!func36.call(schema594.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -65095,7 +65905,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_config")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema586.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema594.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -65107,7 +65917,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern239.test(data1)) {
+        if (!pattern244.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/config" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -65160,7 +65970,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "amplitude" || data3 === "appmetrica" || data3 === "facebook" || data3 === "firebase" || data3 === "mixpanel" || data3 === "posthog" || data3 === "segment" || data3 === "searchads" || data3 === "adjust" || data3 === "appsflyer" || data3 === "branch" || data3 === "kochava" || data3 === "singular" || data3 === "split_metrics" || data3 === "asapty" || data3 === "tenjin" || data3 === "amazon_s3" || data3 === "google_cloud_storage" || data3 === "slack" || data3 === "webhooks" || data3 === "braze" || data3 === "clevertap" || data3 === "mailchimp" || data3 === "onesignal" || data3 === "pushwoosh" || data3 === "email")) {
-        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema576.enum } };
+        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema584.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -65207,7 +66017,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data5 = data.events;
       if (!Array.isArray(data5) && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema588.type } };
+        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema596.type } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -65247,7 +66057,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern240.test(data6)) {
+            if (!pattern245.test(data6)) {
               const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
               if (vErrors === null) {
                 vErrors = [err25];
@@ -65301,7 +66111,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern241.test(key2)) {
+            if (!pattern246.test(key2)) {
               const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err30];
@@ -65383,7 +66193,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "price" || data9 === "proceeds")) {
-        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema586.properties.revenue.enum } };
+        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema594.properties.revenue.enum } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -65427,7 +66237,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data11 = data.generated_signing_secret;
       if (typeof data11 === "string") {
-        if (!pattern243.test(data11)) {
+        if (!pattern248.test(data11)) {
           const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err42];
@@ -65455,13 +66265,13 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate338.errors = vErrors;
+  validate341.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationConfigBody = validate339;
-var schema592 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
-var schema594 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
-function validate340(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationConfigBody = validate342;
+var schema600 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
+var schema602 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
+function validate343(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65537,7 +66347,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data1 = data.events;
       if (!Array.isArray(data1) && data1 !== null) {
-        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema594.type } };
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema602.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -65602,7 +66412,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern240.test(data2)) {
+              if (!pattern245.test(data2)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -65688,7 +66498,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern241.test(key2)) {
+            if (!pattern246.test(key2)) {
               const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err19];
@@ -65778,7 +66588,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "price" || data5 === "proceeds")) {
-      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema592.properties.revenue.enum } };
+      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema600.properties.revenue.enum } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -65795,24 +66605,24 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate340.errors = vErrors;
+  validate343.errors = vErrors;
   return errors === 0;
 }
-function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate342(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate340(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate340.errors : vErrors.concat(validate340.errors);
+  if (!validate343(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate343.errors : vErrors.concat(validate343.errors);
     errors = vErrors.length;
   }
-  validate339.errors = vErrors;
+  validate342.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationTest = validate342;
-var schema596 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
-var pattern246 = new RegExp("^/v4/integrations/.+/test$", "u");
-function validate342(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationTest = validate345;
+var schema604 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
+var pattern251 = new RegExp("^/v4/integrations/.+/test$", "u");
+function validate345(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65894,7 +66704,7 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema596.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema604.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -65906,7 +66716,7 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern246.test(data1)) {
+        if (!pattern251.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -65939,7 +66749,7 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema596.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema604.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -66003,7 +66813,7 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema596.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema604.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -66021,11 +66831,11 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate342.errors = vErrors;
+  validate345.errors = vErrors;
   return errors === 0;
 }
-var v4TestIntegrationBody = validate343;
-function validate343(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4TestIntegrationBody = validate346;
+function validate346(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66073,7 +66883,7 @@ function validate343(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern241.test(data0)) {
+      if (!pattern246.test(data0)) {
         const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -66100,16 +66910,16 @@ function validate343(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate343.errors = vErrors;
+  validate346.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationDeliveryList = validate344;
-var pattern248 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
-var schema601 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
-var schema602 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
-var pattern249 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
-var schema603 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
-function validate346(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationDeliveryList = validate347;
+var pattern253 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
+var schema609 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
+var schema610 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
+var pattern254 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
+var schema611 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
+function validate349(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66245,7 +67055,7 @@ function validate346(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
       if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
-        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema603.properties.duration_ms.type } };
+        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema611.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -66277,7 +67087,7 @@ function validate346(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema603.properties.http_status.type } };
+        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema611.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -66309,7 +67119,7 @@ function validate346(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema603.properties.error.type } };
+        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema611.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -66321,7 +67131,7 @@ function validate346(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.response !== void 0) {
       let data5 = data.response;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema603.properties.response.type } };
+        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema611.properties.response.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -66339,10 +67149,10 @@ function validate346(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate346.errors = vErrors;
+  validate349.errors = vErrors;
   return errors === 0;
 }
-function validate345(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate348(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66492,7 +67302,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema601.properties, key0)) {
+      if (!func36.call(schema609.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -66514,7 +67324,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_delivery")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema601.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema609.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -66548,7 +67358,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern249.test(data2)) {
+        if (!pattern254.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -66636,7 +67446,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data6 = data.user_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema601.properties.user_id.type } };
+        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema609.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -66657,7 +67467,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "event" || data7 === "automation")) {
-        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema601.properties.source.enum } };
+        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema609.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -66669,7 +67479,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.run_id !== void 0) {
       let data8 = data.run_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema601.properties.run_id.type } };
+        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema609.properties.run_id.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -66690,7 +67500,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "pending" || data9 === "retrying" || data9 === "held" || data9 === "delivered" || data9 === "failed")) {
-        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema602.enum } };
+        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema610.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -66702,7 +67512,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema601.properties.reason.type } };
+        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema609.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -66711,7 +67521,7 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "exhausted" || data10 === "gone" || data10 === "rejected" || data10 === "expired" || data10 === "integration_deleted" || data10 === "run_cancelled" || data10 === null)) {
-        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema601.properties.reason.enum } };
+        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema609.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -66766,8 +67576,8 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data12.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate346(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate346.errors : vErrors.concat(validate346.errors);
+          if (!validate349(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate349.errors : vErrors.concat(validate349.errors);
             errors = vErrors.length;
           }
         }
@@ -66885,10 +67695,10 @@ function validate345(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate345.errors = vErrors;
+  validate348.errors = vErrors;
   return errors === 0;
 }
-function validate344(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate347(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66964,7 +67774,7 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern248.test(data1)) {
+        if (!pattern253.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -66997,8 +67807,8 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate345(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate345.errors : vErrors.concat(validate345.errors);
+          if (!validate348(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate348.errors : vErrors.concat(validate348.errors);
             errors = vErrors.length;
           }
         }
@@ -67063,12 +67873,12 @@ function validate344(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate344.errors = vErrors;
+  validate347.errors = vErrors;
   return errors === 0;
 }
-var v4ListIntegrationDeliveriesQuery = validate349;
-var schema611 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
-function validate349(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListIntegrationDeliveriesQuery = validate352;
+var schema619 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
+function validate352(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67207,7 +68017,7 @@ function validate349(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "retrying" || data3 === "held" || data3 === "delivered" || data3 === "failed")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema611.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema619.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -67484,12 +68294,12 @@ function validate349(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate349.errors = vErrors;
+  validate352.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationReplay = validate350;
-var schema612 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
-function validate350(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationReplay = validate353;
+var schema620 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
+function validate353(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67562,7 +68372,7 @@ function validate350(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema612.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema620.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -67574,7 +68384,7 @@ function validate350(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern248.test(data1)) {
+        if (!pattern253.test(data1)) {
           const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -67605,7 +68415,7 @@ function validate350(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Replay queued")) {
-        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema612.properties.message.enum } };
+        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema620.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -67666,12 +68476,12 @@ function validate350(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate350.errors = vErrors;
+  validate353.errors = vErrors;
   return errors === 0;
 }
-var v4ReplayIntegrationDeliveriesBody = validate351;
-var schema614 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
-function validate352(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ReplayIntegrationDeliveriesBody = validate354;
+var schema622 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
+function validate355(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67811,7 +68621,7 @@ function validate352(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern241.test(data3)) {
+              if (!pattern246.test(data3)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -67903,7 +68713,7 @@ function validate352(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data5 === "delivered" || data5 === "failed" || data5 === "missing")) {
-            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema614.properties.status.then.items.enum } };
+            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema622.properties.status.then.items.enum } };
             if (vErrors === null) {
               vErrors = [err18];
             } else {
@@ -67953,32 +68763,32 @@ function validate352(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate352.errors = vErrors;
+  validate355.errors = vErrors;
   return errors === 0;
 }
-function validate351(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate354(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate352(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate352.errors : vErrors.concat(validate352.errors);
+  if (!validate355(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate355.errors : vErrors.concat(validate355.errors);
     errors = vErrors.length;
   }
-  validate351.errors = vErrors;
+  validate354.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationList = validate354;
-var schema616 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
-var schema618 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
-var schema620 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
-var pattern257 = new RegExp("^/v4/automations/.+$", "u");
-var schema621 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
-var schema622 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
-var schema623 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
-var schema625 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
-var pattern258 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
-var pattern259 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
-function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationList = validate357;
+var schema624 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
+var schema626 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
+var schema628 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
+var pattern262 = new RegExp("^/v4/automations/.+$", "u");
+var schema629 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
+var schema630 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
+var schema631 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
+var schema633 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
+var pattern263 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
+var pattern264 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+function validate361(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68042,7 +68852,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -68073,7 +68883,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema625.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema633.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -68103,7 +68913,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern259.test(data2)) {
+        if (!pattern264.test(data2)) {
           const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -68131,12 +68941,12 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate358.errors = vErrors;
+  validate361.errors = vErrors;
   return errors === 0;
 }
-var schema628 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
-var pattern261 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
-function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema636 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
+var pattern266 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
+function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68209,7 +69019,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -68240,7 +69050,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema628.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema636.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -68252,7 +69062,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!pattern261.test(data2)) {
+        if (!pattern266.test(data2)) {
           const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -68311,12 +69121,12 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate359.errors = vErrors;
+  validate362.errors = vErrors;
   return errors === 0;
 }
-var schema630 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
-var wrapper0 = { validate: validate357 };
-function validate361(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema638 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
+var wrapper0 = { validate: validate360 };
+function validate364(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68346,10 +69156,10 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate361.errors = vErrors;
+  validate364.errors = vErrors;
   return errors === 0;
 }
-function validate360(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate363(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68422,7 +69232,7 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -68453,7 +69263,7 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema630.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema638.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -68465,7 +69275,7 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema630.properties.event.type } };
+        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema638.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -68590,7 +69400,7 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern259.test(data4)) {
+        if (!pattern264.test(data4)) {
           const err22 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -68610,8 +69420,8 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate361(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
+      if (!validate364(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate364.errors : vErrors.concat(validate364.errors);
         errors = vErrors.length;
       }
     }
@@ -68624,11 +69434,11 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate360.errors = vErrors;
+  validate363.errors = vErrors;
   return errors === 0;
 }
-var schema634 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
-function validate364(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema642 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
+function validate367(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68745,10 +69555,10 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate364.errors = vErrors;
+  validate367.errors = vErrors;
   return errors === 0;
 }
-function validate363(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate366(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68812,7 +69622,7 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -68843,7 +69653,7 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema634.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema642.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -68866,8 +69676,8 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate364(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate364.errors : vErrors.concat(validate364.errors);
+          if (!validate367(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate367.errors : vErrors.concat(validate367.errors);
             errors = vErrors.length;
           }
         }
@@ -68882,14 +69692,14 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate361(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
+      if (!validate364(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate364.errors : vErrors.concat(validate364.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate361(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
+      if (!validate364(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate364.errors : vErrors.concat(validate364.errors);
         errors = vErrors.length;
       }
     }
@@ -68902,11 +69712,11 @@ function validate363(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate363.errors = vErrors;
+  validate366.errors = vErrors;
   return errors === 0;
 }
-var schema638 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
-function validate368(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema646 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
+function validate371(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68970,7 +69780,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -69001,7 +69811,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema638.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema646.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -69050,12 +69860,12 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate368.errors = vErrors;
+  validate371.errors = vErrors;
   return errors === 0;
 }
-var schema640 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
-var pattern267 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
-function validate369(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema648 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
+var pattern272 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
+function validate372(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69128,7 +69938,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -69159,7 +69969,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema640.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema648.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -69189,7 +69999,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern267.test(data2)) {
+        if (!pattern272.test(data2)) {
           const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -69279,11 +70089,11 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate369.errors = vErrors;
+  validate372.errors = vErrors;
   return errors === 0;
 }
-var schema642 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
-function validate370(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema650 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
+function validate373(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69347,7 +70157,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -69378,7 +70188,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema642.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema650.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -69427,11 +70237,11 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate370.errors = vErrors;
+  validate373.errors = vErrors;
   return errors === 0;
 }
-var schema644 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
-function validate371(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema652 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
+function validate374(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69495,7 +70305,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -69526,7 +70336,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema644.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema652.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -69575,11 +70385,11 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate371.errors = vErrors;
+  validate374.errors = vErrors;
   return errors === 0;
 }
-var schema646 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
-function validate372(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema654 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
+function validate375(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69652,7 +70462,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -69683,7 +70493,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema646.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema654.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -69726,7 +70536,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema646.properties.duration.type } };
+        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema654.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -69753,7 +70563,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern259.test(data3)) {
+        if (!pattern264.test(data3)) {
           const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -69773,11 +70583,11 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate372.errors = vErrors;
+  validate375.errors = vErrors;
   return errors === 0;
 }
-var schema648 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
-function validate373(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema656 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
+function validate376(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69850,7 +70660,7 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -69881,7 +70691,7 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema648.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema656.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -69943,11 +70753,11 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate373.errors = vErrors;
+  validate376.errors = vErrors;
   return errors === 0;
 }
-var schema650 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
-function validate374(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema658 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
+function validate377(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70002,7 +70812,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -70033,7 +70843,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema650.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema658.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -70051,10 +70861,10 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate374.errors = vErrors;
+  validate377.errors = vErrors;
   return errors === 0;
 }
-function validate357(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate360(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70062,58 +70872,58 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate358(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate358.errors : vErrors.concat(validate358.errors);
+        if (!validate361(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_until") {
-        if (!validate359(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate359.errors : vErrors.concat(validate359.errors);
+        if (!validate362(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_for_event") {
-        if (!validate360(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "branch") {
         if (!validate363(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate363.errors : vErrors.concat(validate363.errors);
           errors = vErrors.length;
         }
+      } else if (tag0 === "branch") {
+        if (!validate366(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate366.errors : vErrors.concat(validate366.errors);
+          errors = vErrors.length;
+        }
       } else if (tag0 === "webhook") {
-        if (!validate368(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate368.errors : vErrors.concat(validate368.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "email") {
-        if (!validate369(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate369.errors : vErrors.concat(validate369.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "push") {
-        if (!validate370(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate370.errors : vErrors.concat(validate370.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "screen") {
         if (!validate371(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate371.errors : vErrors.concat(validate371.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "grant_entitlement") {
+      } else if (tag0 === "email") {
         if (!validate372(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate372.errors : vErrors.concat(validate372.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "set_property") {
+      } else if (tag0 === "push") {
         if (!validate373(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate373.errors : vErrors.concat(validate373.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "exit") {
+      } else if (tag0 === "screen") {
         if (!validate374(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate374.errors : vErrors.concat(validate374.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "grant_entitlement") {
+        if (!validate375(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate375.errors : vErrors.concat(validate375.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "set_property") {
+        if (!validate376(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate376.errors : vErrors.concat(validate376.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "exit") {
+        if (!validate377(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate377.errors : vErrors.concat(validate377.errors);
           errors = vErrors.length;
         }
       } else {
@@ -70143,10 +70953,10 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate357.errors = vErrors;
+  validate360.errors = vErrors;
   return errors === 0;
 }
-function validate356(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70228,7 +71038,7 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema621.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema629.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -70240,7 +71050,7 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data1 = data.platform;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema622.type } };
+        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema630.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -70249,7 +71059,7 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "iOS" || data1 === "Android" || data1 === null)) {
-        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema622.enum } };
+        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema630.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -70337,7 +71147,7 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data5 === "event")) {
-                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema623.properties.type.enum } };
+                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema631.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err18];
                 } else {
@@ -70415,7 +71225,7 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segments !== void 0) {
       let data9 = data.segments;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema621.properties.segments.type } };
+        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema629.properties.segments.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -70429,8 +71239,8 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len1 = data10.length;
         for (let i1 = 0; i1 < len1; i1++) {
-          if (!validate357(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
-            vErrors = vErrors === null ? validate357.errors : vErrors.concat(validate357.errors);
+          if (!validate360(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
+            vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
             errors = vErrors.length;
           }
         }
@@ -70520,7 +71330,7 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data14 === "hour" || data14 === "day" || data14 === "week" || data14 === "month" || data14 === "lifetime")) {
-            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema621.properties.frequency.properties.per.enum } };
+            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema629.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err34];
             } else {
@@ -70559,10 +71369,10 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate356.errors = vErrors;
+  validate359.errors = vErrors;
   return errors === 0;
 }
-function validate355(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70662,7 +71472,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema618.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema626.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -70696,7 +71506,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern257.test(data2)) {
+        if (!pattern262.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -70780,7 +71590,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "active" || data5 === "inactive" || data5 === "paused")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema620.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema628.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -70790,8 +71600,8 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate356(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate356.errors : vErrors.concat(validate356.errors);
+      if (!validate359(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate359.errors : vErrors.concat(validate359.errors);
         errors = vErrors.length;
       }
     }
@@ -70836,10 +71646,10 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate355.errors = vErrors;
+  validate358.errors = vErrors;
   return errors === 0;
 }
-function validate354(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate357(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70924,7 +71734,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/automations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema616.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema624.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -70947,8 +71757,8 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate355(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate355.errors : vErrors.concat(validate355.errors);
+          if (!validate358(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate358.errors : vErrors.concat(validate358.errors);
             errors = vErrors.length;
           }
         }
@@ -71013,16 +71823,16 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate354.errors = vErrors;
+  validate357.errors = vErrors;
   return errors === 0;
 }
-var answerAutomation = validate355;
-var v4CreateAutomationBody = validate389;
-var schema655 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
-var schema656 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
-var schema657 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
-var schema659 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
-function validate393(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomation = validate358;
+var v4CreateAutomationBody = validate392;
+var schema663 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
+var schema664 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema665 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
+var schema667 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
+function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71095,7 +71905,7 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -71126,7 +71936,7 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema659.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema667.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -71165,7 +71975,7 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern259.test(data2)) {
+        if (!pattern264.test(data2)) {
           const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -71193,11 +72003,11 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate393.errors = vErrors;
+  validate396.errors = vErrors;
   return errors === 0;
 }
-var schema662 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
-function validate394(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema670 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+function validate397(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71279,7 +72089,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -71310,7 +72120,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema662.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema670.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -71331,7 +72141,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern261.test(data2)) {
+        if (!pattern266.test(data2)) {
           const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -71399,12 +72209,12 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate394.errors = vErrors;
+  validate397.errors = vErrors;
   return errors === 0;
 }
-var schema664 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
-var wrapper1 = { validate: validate392 };
-function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema672 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var wrapper1 = { validate: validate395 };
+function validate399(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71473,10 +72283,10 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate396.errors = vErrors;
+  validate399.errors = vErrors;
   return errors === 0;
 }
-function validate395(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate398(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71558,7 +72368,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -71589,7 +72399,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema664.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema672.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -71601,7 +72411,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema664.properties.event.type } };
+        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema672.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -71792,7 +72602,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern259.test(data4)) {
+        if (!pattern264.test(data4)) {
           const err28 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -71812,8 +72622,8 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate396(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
+      if (!validate399(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate399.errors : vErrors.concat(validate399.errors);
         errors = vErrors.length;
       }
     }
@@ -71826,11 +72636,11 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate395.errors = vErrors;
+  validate398.errors = vErrors;
   return errors === 0;
 }
-var schema668 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
-function validate398(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema676 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
+function validate401(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71903,7 +72713,7 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -71934,7 +72744,7 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema668.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema676.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -72012,14 +72822,14 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate396(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
+      if (!validate399(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate399.errors : vErrors.concat(validate399.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate396(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
+      if (!validate399(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate399.errors : vErrors.concat(validate399.errors);
         errors = vErrors.length;
       }
     }
@@ -72032,11 +72842,11 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate398.errors = vErrors;
+  validate401.errors = vErrors;
   return errors === 0;
 }
-var schema670 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
-function validate402(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema678 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
+function validate405(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72109,7 +72919,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -72140,7 +72950,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema670.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema678.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -72198,11 +73008,11 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate402.errors = vErrors;
+  validate405.errors = vErrors;
   return errors === 0;
 }
-var schema672 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
-function validate403(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema680 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+function validate406(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72284,7 +73094,7 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -72315,7 +73125,7 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema672.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema680.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -72354,7 +73164,7 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern267.test(data2)) {
+        if (!pattern272.test(data2)) {
           const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -72462,11 +73272,11 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate403.errors = vErrors;
+  validate406.errors = vErrors;
   return errors === 0;
 }
-var schema674 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
-function validate404(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema682 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
+function validate407(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72539,7 +73349,7 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -72570,7 +73380,7 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema674.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema682.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -72628,11 +73438,11 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate404.errors = vErrors;
+  validate407.errors = vErrors;
   return errors === 0;
 }
-var schema676 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
-function validate405(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema684 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
+function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72705,7 +73515,7 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -72736,7 +73546,7 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema676.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema684.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -72794,11 +73604,11 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate405.errors = vErrors;
+  validate408.errors = vErrors;
   return errors === 0;
 }
-var schema678 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
-function validate406(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema686 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+function validate409(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72880,7 +73690,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -72911,7 +73721,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema678.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema686.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -72963,7 +73773,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema678.properties.duration.type } };
+        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema686.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -72999,7 +73809,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern259.test(data3)) {
+        if (!pattern264.test(data3)) {
           const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -73019,11 +73829,11 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate406.errors = vErrors;
+  validate409.errors = vErrors;
   return errors === 0;
 }
-var schema680 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
-function validate407(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema688 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
+function validate410(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73105,7 +73915,7 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -73136,7 +73946,7 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema680.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema688.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -73216,11 +74026,11 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate407.errors = vErrors;
+  validate410.errors = vErrors;
   return errors === 0;
 }
-var schema682 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
-function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema690 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
+function validate411(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73284,7 +74094,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern258.test(data0)) {
+        if (!pattern263.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -73315,7 +74125,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema682.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema690.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -73333,10 +74143,10 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate408.errors = vErrors;
+  validate411.errors = vErrors;
   return errors === 0;
 }
-function validate392(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate395(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73344,58 +74154,58 @@ function validate392(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate393(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate393.errors : vErrors.concat(validate393.errors);
+        if (!validate396(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_until") {
-        if (!validate394(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate394.errors : vErrors.concat(validate394.errors);
+        if (!validate397(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate397.errors : vErrors.concat(validate397.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_for_event") {
-        if (!validate395(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate395.errors : vErrors.concat(validate395.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "branch") {
         if (!validate398(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate398.errors : vErrors.concat(validate398.errors);
           errors = vErrors.length;
         }
+      } else if (tag0 === "branch") {
+        if (!validate401(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate401.errors : vErrors.concat(validate401.errors);
+          errors = vErrors.length;
+        }
       } else if (tag0 === "webhook") {
-        if (!validate402(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate402.errors : vErrors.concat(validate402.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "email") {
-        if (!validate403(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate403.errors : vErrors.concat(validate403.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "push") {
-        if (!validate404(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate404.errors : vErrors.concat(validate404.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "screen") {
         if (!validate405(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate405.errors : vErrors.concat(validate405.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "grant_entitlement") {
+      } else if (tag0 === "email") {
         if (!validate406(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate406.errors : vErrors.concat(validate406.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "set_property") {
+      } else if (tag0 === "push") {
         if (!validate407(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate407.errors : vErrors.concat(validate407.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "exit") {
+      } else if (tag0 === "screen") {
         if (!validate408(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate408.errors : vErrors.concat(validate408.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "grant_entitlement") {
+        if (!validate409(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate409.errors : vErrors.concat(validate409.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "set_property") {
+        if (!validate410(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate410.errors : vErrors.concat(validate410.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "exit") {
+        if (!validate411(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate411.errors : vErrors.concat(validate411.errors);
           errors = vErrors.length;
         }
       } else {
@@ -73425,10 +74235,10 @@ function validate392(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate392.errors = vErrors;
+  validate395.errors = vErrors;
   return errors === 0;
 }
-function validate391(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate394(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73458,7 +74268,7 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.platform;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema656.properties.platform.type } };
+      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema664.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -73467,7 +74277,7 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
-      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema656.properties.platform.enum } };
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema664.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -73587,7 +74397,7 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "event")) {
-                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema657.properties.type.enum } };
+                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema665.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err12];
                 } else {
@@ -73744,7 +74554,7 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.segments;
     if (typeof data8 !== "string" && data8 !== null) {
-      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema656.properties.segments.type } };
+      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema664.properties.segments.type } };
       if (vErrors === null) {
         vErrors = [err27];
       } else {
@@ -73811,8 +74621,8 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
         if (Array.isArray(data9)) {
           const len1 = data9.length;
           for (let i1 = 0; i1 < len1; i1++) {
-            if (!validate392(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
-              vErrors = vErrors === null ? validate392.errors : vErrors.concat(validate392.errors);
+            if (!validate395(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
+              vErrors = vErrors === null ? validate395.errors : vErrors.concat(validate395.errors);
               errors = vErrors.length;
             }
           }
@@ -73934,7 +74744,7 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
-            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema656.properties.frequency.properties.per.enum } };
+            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema664.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err43];
             } else {
@@ -73971,10 +74781,10 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate391.errors = vErrors;
+  validate394.errors = vErrors;
   return errors === 0;
 }
-function validate390(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate393(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74101,7 +74911,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema655.properties.status.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema663.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -74111,8 +74921,8 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate391(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate391.errors : vErrors.concat(validate391.errors);
+      if (!validate394(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate394.errors : vErrors.concat(validate394.errors);
         errors = vErrors.length;
       }
     }
@@ -74125,22 +74935,22 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate390.errors = vErrors;
+  validate393.errors = vErrors;
   return errors === 0;
 }
-function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate392(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate390(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate390.errors : vErrors.concat(validate390.errors);
+  if (!validate393(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate393.errors : vErrors.concat(validate393.errors);
     errors = vErrors.length;
   }
-  validate389.errors = vErrors;
+  validate392.errors = vErrors;
   return errors === 0;
 }
-var v4GetAutomationPath = validate423;
-function validate423(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAutomationPath = validate426;
+function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74223,12 +75033,12 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate423.errors = vErrors;
+  validate426.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateAutomationStatusBody = validate424;
-var schema687 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
-function validate424(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateAutomationStatusBody = validate427;
+var schema695 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
+function validate427(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74265,7 +75075,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "active" || data0 === "inactive" || data0 === "paused")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema687.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema695.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -74283,13 +75093,13 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate424.errors = vErrors;
+  validate427.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationBacktest = validate425;
-var schema688 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
-var pattern291 = new RegExp("^/v4/automations/.+/backtest$", "u");
-function validate425(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationBacktest = validate428;
+var schema696 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var pattern296 = new RegExp("^/v4/automations/.+/backtest$", "u");
+function validate428(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74376,7 +75186,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema688.properties, key0)) {
+      if (!func36.call(schema696.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -74398,7 +75208,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_backtest")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema688.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema696.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -74410,7 +75220,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern291.test(data1)) {
+        if (!pattern296.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/backtest" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -74911,11 +75721,11 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate425.errors = vErrors;
+  validate428.errors = vErrors;
   return errors === 0;
 }
-var v4BacktestAutomationBody = validate426;
-function validate427(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4BacktestAutomationBody = validate429;
+function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -74994,8 +75804,8 @@ function validate427(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate391(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate391.errors : vErrors.concat(validate391.errors);
+      if (!validate394(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate394.errors : vErrors.concat(validate394.errors);
         errors = vErrors.length;
       }
     }
@@ -75008,27 +75818,27 @@ function validate427(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate427.errors = vErrors;
+  validate430.errors = vErrors;
   return errors === 0;
 }
-function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate429(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate427(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate427.errors : vErrors.concat(validate427.errors);
+  if (!validate430(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate430.errors : vErrors.concat(validate430.errors);
     errors = vErrors.length;
   }
-  validate426.errors = vErrors;
+  validate429.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunList = validate430;
-var pattern294 = new RegExp("^/v4/automations/.+/runs$", "u");
-var schema695 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
-var schema699 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
-var schema700 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
-var pattern295 = new RegExp("^/v4/automation-runs/.+$", "u");
-function validate432(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunList = validate433;
+var pattern299 = new RegExp("^/v4/automations/.+/runs$", "u");
+var schema703 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
+var schema707 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
+var schema708 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
+var pattern300 = new RegExp("^/v4/automation-runs/.+$", "u");
+function validate435(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75155,10 +75965,10 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate432.errors = vErrors;
+  validate435.errors = vErrors;
   return errors === 0;
 }
-function validate431(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75299,7 +76109,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema695.properties, key0)) {
+      if (!func36.call(schema703.properties, key0)) {
         const err15 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -75321,7 +76131,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema695.properties.object.enum } };
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema703.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -75355,7 +76165,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern295.test(data2)) {
+        if (!pattern300.test(data2)) {
           const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -75431,7 +76241,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema695.properties.user_id.type } };
+        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema703.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -75441,8 +76251,8 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate432(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate432.errors : vErrors.concat(validate432.errors);
+      if (!validate435(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate435.errors : vErrors.concat(validate435.errors);
         errors = vErrors.length;
       }
     }
@@ -75458,7 +76268,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema699.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema707.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -75470,7 +76280,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema700.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema708.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -75482,7 +76292,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema695.properties.current_step.type } };
+        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema703.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -75526,7 +76336,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema695.properties.replay_of.type } };
+        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema703.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -75639,10 +76449,10 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate431.errors = vErrors;
+  validate434.errors = vErrors;
   return errors === 0;
 }
-function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate433(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75718,7 +76528,7 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern294.test(data1)) {
+        if (!pattern299.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -75751,8 +76561,8 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate431(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate431.errors : vErrors.concat(validate431.errors);
+          if (!validate434(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate434.errors : vErrors.concat(validate434.errors);
             errors = vErrors.length;
           }
         }
@@ -75817,12 +76627,12 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate430.errors = vErrors;
+  validate433.errors = vErrors;
   return errors === 0;
 }
-var v4ListAutomationRunsQuery = validate435;
-var schema707 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
-function validate435(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAutomationRunsQuery = validate438;
+var schema715 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -75961,7 +76771,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "running" || data3 === "waiting" || data3 === "succeeded" || data3 === "failed" || data3 === "cancelled" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema707.properties["filter[status][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema715.properties["filter[status][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -76096,14 +76906,14 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate435.errors = vErrors;
+  validate438.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunDetail = validate436;
-var schema708 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
-var schema716 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
-var schema721 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
-function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunDetail = validate439;
+var schema716 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
+var schema724 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
+var schema729 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
+function validate442(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76221,7 +77031,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
       if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
-        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema721.properties.duration_ms.type } };
+        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema729.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -76253,7 +77063,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data3 = data.error;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema721.properties.error.type } };
+        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema729.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -76271,10 +77081,10 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate439.errors = vErrors;
+  validate442.errors = vErrors;
   return errors === 0;
 }
-function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate441(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76379,7 +77189,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema716.properties, key0)) {
+      if (!func36.call(schema724.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -76423,7 +77233,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
-        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema716.properties.type.enum } };
+        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema724.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -76444,7 +77254,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
-        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema716.properties.status.enum } };
+        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema724.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -76456,7 +77266,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema716.properties.reason.type } };
+        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema724.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -76606,7 +77416,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.result !== void 0) {
       let data9 = data.result;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema716.properties.result.type } };
+        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema724.properties.result.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -76620,8 +77430,8 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len0 = data10.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate439(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate439.errors : vErrors.concat(validate439.errors);
+          if (!validate442(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate442.errors : vErrors.concat(validate442.errors);
             errors = vErrors.length;
           }
         }
@@ -76644,10 +77454,10 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate438.errors = vErrors;
+  validate441.errors = vErrors;
   return errors === 0;
 }
-function validate436(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -76797,7 +77607,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema708.properties, key0)) {
+      if (!func36.call(schema716.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -76819,7 +77629,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema708.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema716.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -76853,7 +77663,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern295.test(data2)) {
+        if (!pattern300.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -76929,7 +77739,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema708.properties.user_id.type } };
+        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema716.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -76939,8 +77749,8 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate432(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate432.errors : vErrors.concat(validate432.errors);
+      if (!validate435(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate435.errors : vErrors.concat(validate435.errors);
         errors = vErrors.length;
       }
     }
@@ -76956,7 +77766,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema699.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema707.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -76968,7 +77778,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema700.type } };
+        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema708.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -76980,7 +77790,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema708.properties.current_step.type } };
+        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema716.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -77024,7 +77834,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema708.properties.replay_of.type } };
+        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema716.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -77133,8 +77943,8 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data15)) {
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate438(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate438.errors : vErrors.concat(validate438.errors);
+          if (!validate441(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate441.errors : vErrors.concat(validate441.errors);
             errors = vErrors.length;
           }
         }
@@ -77157,12 +77967,12 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate436.errors = vErrors;
+  validate439.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRun = validate431;
-var v4ReplayAutomationRunBody = validate442;
-function validate442(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRun = validate434;
+var v4ReplayAutomationRunBody = validate445;
+function validate445(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -77227,14 +78037,14 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate442.errors = vErrors;
+  validate445.errors = vErrors;
   return errors === 0;
 }
-var answerPushList = validate443;
-var schema725 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
-var schema727 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
-var pattern312 = new RegExp("^/v4/pushes/.+$", "u");
-function validate444(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPushList = validate446;
+var schema733 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
+var schema735 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
+var pattern317 = new RegExp("^/v4/pushes/.+$", "u");
+function validate447(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -77348,7 +78158,7 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema727.properties, key0)) {
+      if (!func36.call(schema735.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -77370,7 +78180,7 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "push")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema727.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema735.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -77404,7 +78214,7 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern312.test(data2)) {
+        if (!pattern317.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/pushes/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -77510,7 +78320,7 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.image_url !== void 0) {
       let data6 = data.image_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema727.properties.image_url.type } };
+        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema735.properties.image_url.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -77533,7 +78343,7 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.deep_link !== void 0) {
       let data7 = data.deep_link;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema727.properties.deep_link.type } };
+        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema735.properties.deep_link.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -77622,7 +78432,7 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.integration_id !== void 0) {
       let data10 = data.integration_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema727.properties.integration_id.type } };
+        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema735.properties.integration_id.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -77702,10 +78512,10 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate444.errors = vErrors;
+  validate447.errors = vErrors;
   return errors === 0;
 }
-function validate443(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate446(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -77790,7 +78600,7 @@ function validate443(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/pushes")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema725.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema733.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -77813,8 +78623,8 @@ function validate443(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate444(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate444.errors : vErrors.concat(validate444.errors);
+          if (!validate447(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate447.errors : vErrors.concat(validate447.errors);
             errors = vErrors.length;
           }
         }
@@ -77879,13 +78689,13 @@ function validate443(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate443.errors = vErrors;
+  validate446.errors = vErrors;
   return errors === 0;
 }
-var answerPush = validate444;
-var v4CreatePushBody = validate446;
-var schema736 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
-function validate447(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPush = validate447;
+var v4CreatePushBody = validate449;
+var schema744 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
+function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78045,7 +78855,7 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.image_url;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema736.properties.image_url.type } };
+      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema744.properties.image_url.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -78075,7 +78885,7 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.deep_link;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema736.properties.deep_link.type } };
+      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema744.properties.deep_link.type } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -78188,7 +78998,7 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data7 = data.integration_id;
     if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema736.properties.integration_id.type } };
+      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema744.properties.integration_id.type } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -78216,22 +79026,22 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate447.errors = vErrors;
+  validate450.errors = vErrors;
   return errors === 0;
 }
-function validate446(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate449(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate447(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate447.errors : vErrors.concat(validate447.errors);
+  if (!validate450(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate450.errors : vErrors.concat(validate450.errors);
     errors = vErrors.length;
   }
-  validate446.errors = vErrors;
+  validate449.errors = vErrors;
   return errors === 0;
 }
-var v4GetPushPath = validate449;
-function validate449(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetPushPath = validate452;
+function validate452(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78314,15 +79124,15 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate449.errors = vErrors;
+  validate452.errors = vErrors;
   return errors === 0;
 }
-var answerProjectSettings = validate450;
-var schema741 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema742 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
-var pattern318 = new RegExp("^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "u");
-var pattern319 = new RegExp("^https://\\S+$", "u");
-function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerProjectSettings = validate453;
+var schema749 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema750 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
+var pattern323 = new RegExp("^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "u");
+var pattern324 = new RegExp("^https://\\S+$", "u");
+function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78422,7 +79232,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema741.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema749.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -78443,7 +79253,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema741.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema749.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -78530,7 +79340,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern318.test(data5)) {
+        if (!pattern323.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -78552,7 +79362,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema742.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema750.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -78570,7 +79380,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern319.test(data6)) {
+        if (!pattern324.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -78584,7 +79394,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema742.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema750.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -78602,7 +79412,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern319.test(data7)) {
+        if (!pattern324.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -78622,12 +79432,12 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate450.errors = vErrors;
+  validate453.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateProjectSettingsBody = validate451;
-var schema746 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
-function validate452(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateProjectSettingsBody = validate454;
+var schema754 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
+function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78686,7 +79496,7 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema746.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema754.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -78713,7 +79523,7 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern319.test(data1)) {
+        if (!pattern324.test(data1)) {
           const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -78727,7 +79537,7 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema746.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema754.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -78754,7 +79564,7 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern319.test(data2)) {
+        if (!pattern324.test(data2)) {
           const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -78774,24 +79584,24 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate452.errors = vErrors;
+  validate455.errors = vErrors;
   return errors === 0;
 }
-function validate451(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate452(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate452.errors : vErrors.concat(validate452.errors);
+  if (!validate455(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate455.errors : vErrors.concat(validate455.errors);
     errors = vErrors.length;
   }
-  validate451.errors = vErrors;
+  validate454.errors = vErrors;
   return errors === 0;
 }
-var answerRegeneratedSecret = validate454;
-var schema748 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
-var pattern323 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
-function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerRegeneratedSecret = validate457;
+var schema756 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
+var pattern328 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+function validate457(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78846,7 +79656,7 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema748.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema756.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -78867,7 +79677,7 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema748.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema756.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -78879,7 +79689,7 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern323.test(data2)) {
+        if (!pattern328.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -78907,14 +79717,14 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate454.errors = vErrors;
+  validate457.errors = vErrors;
   return errors === 0;
 }
-var answerStoreConfig = validate455;
-var schema759 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema750 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema751 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
-function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerStoreConfig = validate458;
+var schema767 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema758 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema759 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+function validate459(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79037,7 +79847,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema750.properties, key0)) {
+      if (!func36.call(schema758.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -79059,7 +79869,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema750.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema758.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -79080,7 +79890,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema750.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema758.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -79101,7 +79911,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema750.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema758.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -79157,7 +79967,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema751.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema759.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -79169,7 +79979,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema751.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema759.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -79181,7 +79991,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema751.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema759.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -79193,7 +80003,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema751.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema759.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -79205,7 +80015,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema751.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema759.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -79217,7 +80027,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema751.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema759.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -79235,11 +80045,11 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate456.errors = vErrors;
+  validate459.errors = vErrors;
   return errors === 0;
 }
-var schema757 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
-function validate458(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema765 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
+function validate461(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79330,7 +80140,7 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema757.properties.object.enum } };
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema765.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -79351,7 +80161,7 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema757.properties.url.enum } };
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema765.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -79372,7 +80182,7 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema757.properties.platform.enum } };
+        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema765.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -79406,7 +80216,7 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema751.type } };
+        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema759.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -79418,7 +80228,7 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data6 = data.push_service_account;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema757.properties.push_service_account.type } };
+        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema765.properties.push_service_account.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -79436,10 +80246,10 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate458.errors = vErrors;
+  validate461.errors = vErrors;
   return errors === 0;
 }
-function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate458(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79447,8 +80257,8 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate456(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate456.errors : vErrors.concat(validate456.errors);
+  if (!validate459(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate459.errors : vErrors.concat(validate459.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -79457,8 +80267,8 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate458(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate458.errors : vErrors.concat(validate458.errors);
+  if (!validate461(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate461.errors : vErrors.concat(validate461.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -79567,7 +80377,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema759.properties.object.enum } };
+          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema767.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -79588,7 +80398,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema759.properties.url.enum } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema767.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -79609,7 +80419,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema759.properties.platform.enum } };
+          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema767.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -79711,12 +80521,12 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate455.errors = vErrors;
+  validate458.errors = vErrors;
   return errors === 0;
 }
-var v4GetStoreConfigPath = validate460;
-var schema760 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
-function validate460(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetStoreConfigPath = validate463;
+var schema768 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+function validate463(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79753,7 +80563,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema760.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema768.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -79771,22 +80581,22 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate460.errors = vErrors;
+  validate463.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateStoreConfigBody = validate461;
-var schema762 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema763 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema765 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema773 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
-var schema775 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
-function validate462(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateStoreConfigBody = validate464;
+var schema770 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema771 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema773 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema781 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
+var schema783 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+function validate465(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema762.properties, key0)) {
+      if (!func36.call(schema770.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -79810,7 +80620,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema763.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema771.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -79851,7 +80661,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema763.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema771.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -79892,7 +80702,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema765.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema773.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -79933,7 +80743,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema763.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema771.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -79974,7 +80784,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema765.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema773.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -80015,7 +80825,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema763.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema771.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -80056,7 +80866,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema763.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema771.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -80097,7 +80907,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema765.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema773.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -80138,7 +80948,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema763.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema771.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -80179,7 +80989,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema763.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema771.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -80220,7 +81030,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data11 = data.push_service_account;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema773.type } };
+        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema781.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -80261,7 +81071,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data12 = data.service_account_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema765.type } };
+        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema773.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -80302,7 +81112,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data13 = data.api_key;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema775.type } };
+        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema783.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -80343,7 +81153,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data14 = data.webhook_secret;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema775.type } };
+        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema783.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -80384,7 +81194,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_api_key !== void 0) {
       let data15 = data.sandbox_api_key;
       if (typeof data15 !== "string" && data15 !== null) {
-        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema775.type } };
+        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema783.type } };
         if (vErrors === null) {
           vErrors = [err58];
         } else {
@@ -80425,7 +81235,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_webhook_secret !== void 0) {
       let data16 = data.sandbox_webhook_secret;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema775.type } };
+        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema783.type } };
         if (vErrors === null) {
           vErrors = [err62];
         } else {
@@ -80472,28 +81282,28 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate462.errors = vErrors;
+  validate465.errors = vErrors;
   return errors === 0;
 }
-function validate461(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate464(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate462(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate462.errors : vErrors.concat(validate462.errors);
+  if (!validate465(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate465.errors : vErrors.concat(validate465.errors);
     errors = vErrors.length;
   }
-  validate461.errors = vErrors;
+  validate464.errors = vErrors;
   return errors === 0;
 }
-var answerApiKeyList = validate464;
-var schema779 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/api-keys"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ApiKey" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ApiKeyList" };
-var schema781 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" } }, "$id": "answer:ApiKey" };
-var schema784 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
-var schema793 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
-var pattern324 = new RegExp("^/v4/api-keys/.+$", "u");
-var schema786 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
-function validate466(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerApiKeyList = validate467;
+var schema787 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/api-keys"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ApiKey" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ApiKeyList" };
+var schema789 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" } }, "$id": "answer:ApiKey" };
+var schema792 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
+var schema801 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
+var pattern329 = new RegExp("^/v4/api-keys/.+$", "u");
+var schema794 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
+function validate469(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80529,7 +81339,7 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
-        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema786.enum } };
+        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema794.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -80547,12 +81357,12 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate466.errors = vErrors;
+  validate469.errors = vErrors;
   return errors === 0;
 }
-var schema790 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema791 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "answer:ActorKind" };
-function validate468(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema798 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema799 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "answer:ActorKind" };
+function validate471(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80598,7 +81408,7 @@ function validate468(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "api_key" || data0 === "project_key" || data0 === "grant" || data0 === "operator" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema791.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema799.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -80610,7 +81420,7 @@ function validate468(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema790.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema798.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -80628,10 +81438,10 @@ function validate468(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate468.errors = vErrors;
+  validate471.errors = vErrors;
   return errors === 0;
 }
-function validate465(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate468(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80754,7 +81564,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema781.properties, key0)) {
+      if (!func36.call(schema789.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -80776,7 +81586,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "api_key")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema781.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema789.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -80810,7 +81620,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern324.test(data2)) {
+        if (!pattern329.test(data2)) {
           const err18 = { instancePath: instancePath + "/url", schemaPath: "answer:ApiKeyUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/api-keys/a1" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -80872,7 +81682,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "production" || data4 === "sandbox")) {
-        const err24 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema784.enum } };
+        const err24 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema792.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -80882,8 +81692,8 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate466(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate466.errors : vErrors.concat(validate466.errors);
+      if (!validate469(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate469.errors : vErrors.concat(validate469.errors);
         errors = vErrors.length;
       }
     }
@@ -80987,8 +81797,8 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.created_by !== void 0) {
-      if (!validate468(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
-        vErrors = vErrors === null ? validate468.errors : vErrors.concat(validate468.errors);
+      if (!validate471(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
+        vErrors = vErrors === null ? validate471.errors : vErrors.concat(validate471.errors);
         errors = vErrors.length;
       }
     }
@@ -81027,7 +81837,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_used_address !== void 0) {
       let data13 = data.last_used_address;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err37 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema793.type } };
+        const err37 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema801.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -81045,10 +81855,10 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate465.errors = vErrors;
+  validate468.errors = vErrors;
   return errors === 0;
 }
-function validate464(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate467(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81133,7 +81943,7 @@ function validate464(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/api-keys")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema779.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema787.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -81156,8 +81966,8 @@ function validate464(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate465(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate465.errors : vErrors.concat(validate465.errors);
+          if (!validate468(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate468.errors : vErrors.concat(validate468.errors);
             errors = vErrors.length;
           }
         }
@@ -81222,13 +82032,13 @@ function validate464(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate464.errors = vErrors;
+  validate467.errors = vErrors;
   return errors === 0;
 }
-var answerCreatedApiKey = validate471;
-var schema796 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address", "key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" }, "key": { "type": "string", "pattern": "^pnk_(live|test)_[0-9A-Za-z]{42}$", "x-hint": "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } }, "$id": "answer:CreatedApiKey" };
-var pattern332 = new RegExp("^pnk_(live|test)_[0-9A-Za-z]{42}$", "u");
-function validate471(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerCreatedApiKey = validate474;
+var schema804 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address", "key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" }, "key": { "type": "string", "pattern": "^pnk_(live|test)_[0-9A-Za-z]{42}$", "x-hint": "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } }, "$id": "answer:CreatedApiKey" };
+var pattern337 = new RegExp("^pnk_(live|test)_[0-9A-Za-z]{42}$", "u");
+function validate474(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81360,7 +82170,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema796.properties, key0)) {
+      if (!func36.call(schema804.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -81382,7 +82192,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "api_key")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema796.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema804.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -81416,7 +82226,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern324.test(data2)) {
+        if (!pattern329.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "answer:ApiKeyUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/api-keys/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -81478,7 +82288,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "production" || data4 === "sandbox")) {
-        const err25 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema784.enum } };
+        const err25 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema792.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -81488,8 +82298,8 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate466(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate466.errors : vErrors.concat(validate466.errors);
+      if (!validate469(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate469.errors : vErrors.concat(validate469.errors);
         errors = vErrors.length;
       }
     }
@@ -81593,8 +82403,8 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.created_by !== void 0) {
-      if (!validate468(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
-        vErrors = vErrors === null ? validate468.errors : vErrors.concat(validate468.errors);
+      if (!validate471(data.created_by, { instancePath: instancePath + "/created_by", parentData: data, parentDataProperty: "created_by", rootData })) {
+        vErrors = vErrors === null ? validate471.errors : vErrors.concat(validate471.errors);
         errors = vErrors.length;
       }
     }
@@ -81633,7 +82443,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_used_address !== void 0) {
       let data13 = data.last_used_address;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err38 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema793.type } };
+        const err38 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema801.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -81645,7 +82455,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.key !== void 0) {
       let data14 = data.key;
       if (typeof data14 === "string") {
-        if (!pattern332.test(data14)) {
+        if (!pattern337.test(data14)) {
           const err39 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/pattern", keyword: "pattern", params: { hint: "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } };
           if (vErrors === null) {
             vErrors = [err39];
@@ -81673,14 +82483,14 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate471.errors = vErrors;
+  validate474.errors = vErrors;
   return errors === 0;
 }
-var v4CreateApiKeyBody = validate474;
-var schema806 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
-var formats872 = formats.network;
-var schema809 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
-function validate476(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateApiKeyBody = validate477;
+var schema814 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
+var formats888 = formats.network;
+var schema817 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
+function validate479(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81723,7 +82533,7 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
-          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema809.enum } };
+          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema817.enum } };
           if (vErrors === null) {
             vErrors = [err2];
           } else {
@@ -81773,10 +82583,10 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate476.errors = vErrors;
+  validate479.errors = vErrors;
   return errors === 0;
 }
-function validate475(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate478(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81851,8 +82661,8 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate476(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate476.errors : vErrors.concat(validate476.errors);
+      if (!validate479(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate479.errors : vErrors.concat(validate479.errors);
         errors = vErrors.length;
       }
     }
@@ -81868,7 +82678,7 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "production" || data2 === "sandbox")) {
-        const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema806.properties.environment.enum } };
+        const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema814.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -81880,7 +82690,7 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.expires_at !== void 0) {
       let data3 = data.expires_at;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: schema806.properties.expires_at.type } };
+        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: schema814.properties.expires_at.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -81950,7 +82760,7 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats872(data5)) {
+              if (!formats888(data5)) {
                 const err14 = { instancePath: instancePath + "/allowed_addresses/" + i0, schemaPath: "#/properties/allowed_addresses/then/items/format", keyword: "format", params: { format: "network" } };
                 if (vErrors === null) {
                   vErrors = [err14];
@@ -82011,22 +82821,22 @@ function validate475(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate475.errors = vErrors;
+  validate478.errors = vErrors;
   return errors === 0;
 }
-function validate474(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate477(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate475(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate475.errors : vErrors.concat(validate475.errors);
+  if (!validate478(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate478.errors : vErrors.concat(validate478.errors);
     errors = vErrors.length;
   }
-  validate474.errors = vErrors;
+  validate477.errors = vErrors;
   return errors === 0;
 }
-var v4RevokeApiKeyPath = validate479;
-function validate479(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4RevokeApiKeyPath = validate482;
+function validate482(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82109,14 +82919,14 @@ function validate479(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate479.errors = vErrors;
+  validate482.errors = vErrors;
   return errors === 0;
 }
-var answerLedger = validate480;
-var schema812 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema816 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
-var schema817 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
-function validate481(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerLedger = validate483;
+var schema820 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema824 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
+var schema825 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+function validate484(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82221,7 +83031,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema816.properties, key0)) {
+      if (!func36.call(schema824.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -82243,7 +83053,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema817.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema825.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -82569,7 +83379,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema816.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema824.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -82613,7 +83423,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_held_at !== void 0) {
       let data14 = data.oldest_held_at;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema816.properties.oldest_held_at.type } };
+        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema824.properties.oldest_held_at.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -82651,10 +83461,10 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate481.errors = vErrors;
+  validate484.errors = vErrors;
   return errors === 0;
 }
-function validate480(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate483(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82736,7 +83546,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema812.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema820.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -82757,7 +83567,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema812.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema820.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -82864,8 +83674,8 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data5)) {
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate481(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate481.errors : vErrors.concat(validate481.errors);
+          if (!validate484(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate484.errors : vErrors.concat(validate484.errors);
             errors = vErrors.length;
           }
         }
@@ -82888,12 +83698,12 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate480.errors = vErrors;
+  validate483.errors = vErrors;
   return errors === 0;
 }
-var v4GetLedgerQuery = validate483;
-var schema820 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
-function validate483(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetLedgerQuery = validate486;
+var schema828 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+function validate486(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82965,7 +83775,7 @@ function validate483(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema820.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema828.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -82983,17 +83793,17 @@ function validate483(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate483.errors = vErrors;
+  validate486.errors = vErrors;
   return errors === 0;
 }
-var answerAlertList = validate484;
-var schema821 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
-var schema823 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
-var schema824 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
-var schema825 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
-var pattern339 = new RegExp("^/v4/alerts/.+$", "u");
-var schema829 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
-function validate486(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAlertList = validate487;
+var schema829 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
+var schema831 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
+var schema832 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
+var schema833 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
+var pattern344 = new RegExp("^/v4/alerts/.+$", "u");
+var schema837 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
+function validate489(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -83106,7 +83916,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "began" || data1 === "continues" || data1 === "ended")) {
-        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema829.properties.phase.enum } };
+        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema837.properties.phase.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -83127,7 +83937,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "sent" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema829.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema837.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -83171,7 +83981,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema829.properties.error.type } };
+        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema837.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -83252,10 +84062,10 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate486.errors = vErrors;
+  validate489.errors = vErrors;
   return errors === 0;
 }
-function validate485(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate488(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -83387,7 +84197,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema823.properties, key0)) {
+      if (!func36.call(schema831.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -83409,7 +84219,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alert")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema823.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema831.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -83443,7 +84253,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern339.test(data2)) {
+        if (!pattern344.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/alerts/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -83474,7 +84284,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "integration_error" || data3 === "integration_held" || data3 === "deliveries_exhausted" || data3 === "report_failed" || data3 === "report_withheld" || data3 === "export_failed" || data3 === "store_alert" || data3 === "store_notifications_set_aside" || data3 === "events_set_aside")) {
-        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema824.enum } };
+        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema832.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -83495,7 +84305,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "open" || data4 === "ended")) {
-        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema825.enum } };
+        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema833.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -83557,7 +84367,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "integration" || data6 === "report" || data6 === "environment" || data6 === "store" || data6 === "consumer")) {
-            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema823.properties.holder.properties.kind.enum } };
+            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema831.properties.holder.properties.kind.enum } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -83591,7 +84401,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.title !== void 0) {
           let data8 = data5.title;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema823.properties.holder.properties.title.type } };
+            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema831.properties.holder.properties.title.type } };
             if (vErrors === null) {
               vErrors = [err33];
             } else {
@@ -83613,7 +84423,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.about !== void 0) {
       let data9 = data.about;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema823.properties.about.type } };
+        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema831.properties.about.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -83636,7 +84446,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.detail !== void 0) {
       let data11 = data.detail;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema823.properties.detail.type } };
+        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema831.properties.detail.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -83785,8 +84595,8 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data16.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate486(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate486.errors : vErrors.concat(validate486.errors);
+          if (!validate489(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate489.errors : vErrors.concat(validate489.errors);
             errors = vErrors.length;
           }
         }
@@ -83809,10 +84619,10 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate485.errors = vErrors;
+  validate488.errors = vErrors;
   return errors === 0;
 }
-function validate484(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate487(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -83897,7 +84707,7 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/alerts")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema821.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema829.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -83920,8 +84730,8 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate485(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate485.errors : vErrors.concat(validate485.errors);
+          if (!validate488(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate488.errors : vErrors.concat(validate488.errors);
             errors = vErrors.length;
           }
         }
@@ -83986,13 +84796,13 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate484.errors = vErrors;
+  validate487.errors = vErrors;
   return errors === 0;
 }
-var v4ListAlertsQuery = validate489;
-var schema835 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
-var schema836 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
-function validate489(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAlertsQuery = validate492;
+var schema843 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
+var schema844 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
+function validate492(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -84102,7 +84912,7 @@ function validate489(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "open" || data2 === "ended")) {
-        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema835.enum } };
+        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema843.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -84152,7 +84962,7 @@ function validate489(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data4 === "integration_error" || data4 === "integration_held" || data4 === "deliveries_exhausted" || data4 === "report_failed" || data4 === "report_withheld" || data4 === "export_failed" || data4 === "store_alert" || data4 === "store_notifications_set_aside" || data4 === "events_set_aside")) {
-              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema836.enum } };
+              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema844.enum } };
               if (vErrors === null) {
                 vErrors = [err13];
               } else {
@@ -84203,22 +85013,22 @@ function validate489(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate489.errors = vErrors;
+  validate492.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelList = validate490;
-var schema837 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
-var schema839 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
-var schema840 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
-var pattern346 = new RegExp("^/v4/notification-channels/.+$", "u");
-var schema841 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
+var answerNotificationChannelList = validate493;
+var schema845 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
+var schema847 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
+var schema848 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
+var pattern351 = new RegExp("^/v4/notification-channels/.+$", "u");
+var schema849 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
 var func0 = require_equal().default;
-function validate492(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate495(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema841.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema849.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -84258,7 +85068,7 @@ function validate492(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema824.enum } };
+        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema832.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -84287,10 +85097,10 @@ function validate492(data, { instancePath = "", parentData, parentDataProperty, 
         }
     }
   }
-  validate492.errors = vErrors;
+  validate495.errors = vErrors;
   return errors === 0;
 }
-function validate491(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate494(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -84404,7 +85214,7 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema839.properties, key0)) {
+      if (!func36.call(schema847.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -84426,7 +85236,7 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema839.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema847.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -84460,7 +85270,7 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern346.test(data2)) {
+        if (!pattern351.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -84502,7 +85312,7 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "email" || data4 === "slack" || data4 === "webhook")) {
-        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema840.enum } };
+        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema848.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -84512,8 +85322,8 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate492(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate492.errors : vErrors.concat(validate492.errors);
+      if (!validate495(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate495.errors : vErrors.concat(validate495.errors);
         errors = vErrors.length;
       }
     }
@@ -84619,7 +85429,7 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data9 = data.last_error_message;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema839.properties.last_error_message.type } };
+        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema847.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -84693,7 +85503,7 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data12 = data.generated_signing_secret;
       if (typeof data12 === "string") {
-        if (!pattern243.test(data12)) {
+        if (!pattern248.test(data12)) {
           const err38 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err38];
@@ -84721,10 +85531,10 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate491.errors = vErrors;
+  validate494.errors = vErrors;
   return errors === 0;
 }
-function validate490(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate493(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -84809,7 +85619,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/notification-channels")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema837.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema845.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -84832,8 +85642,8 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate491(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate491.errors : vErrors.concat(validate491.errors);
+          if (!validate494(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate494.errors : vErrors.concat(validate494.errors);
             errors = vErrors.length;
           }
         }
@@ -84898,19 +85708,19 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate490.errors = vErrors;
+  validate493.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannel = validate491;
-var v4CreateNotificationChannelBody = validate495;
-var schema851 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
-var schema852 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
-function validate497(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannel = validate494;
+var v4CreateNotificationChannelBody = validate498;
+var schema859 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
+var schema860 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
+function validate500(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema852.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema860.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -84957,7 +85767,7 @@ function validate497(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema836.enum } };
+          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema844.enum } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -85018,10 +85828,10 @@ function validate497(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
   }
-  validate497.errors = vErrors;
+  validate500.errors = vErrors;
   return errors === 0;
 }
-function validate496(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate499(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85116,7 +85926,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email" || data1 === "slack" || data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema851.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema859.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -85126,8 +85936,8 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate497(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate497.errors : vErrors.concat(validate497.errors);
+      if (!validate500(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate500.errors : vErrors.concat(validate500.errors);
         errors = vErrors.length;
       }
     }
@@ -85194,22 +86004,22 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate496.errors = vErrors;
+  validate499.errors = vErrors;
   return errors === 0;
 }
-function validate495(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate498(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate496(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate496.errors : vErrors.concat(validate496.errors);
+  if (!validate499(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate499.errors : vErrors.concat(validate499.errors);
     errors = vErrors.length;
   }
-  validate495.errors = vErrors;
+  validate498.errors = vErrors;
   return errors === 0;
 }
-var v4GetNotificationChannelPath = validate500;
-function validate500(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetNotificationChannelPath = validate503;
+function validate503(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85292,13 +86102,13 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate500.errors = vErrors;
+  validate503.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelTest = validate501;
-var schema856 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
-var pattern353 = new RegExp("^/v4/notification-channels/.+/test$", "u");
-function validate501(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannelTest = validate504;
+var schema864 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
+var pattern358 = new RegExp("^/v4/notification-channels/.+/test$", "u");
+function validate504(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85380,7 +86190,7 @@ function validate501(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema856.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema864.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -85392,7 +86202,7 @@ function validate501(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern353.test(data1)) {
+        if (!pattern358.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -85425,7 +86235,7 @@ function validate501(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema856.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema864.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -85489,7 +86299,7 @@ function validate501(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema856.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema864.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -85507,12 +86317,12 @@ function validate501(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate501.errors = vErrors;
+  validate504.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate502;
-var schema857 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
-function validate502(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate505;
+var schema865 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
+function validate505(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85594,7 +86404,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema857.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema865.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -85615,7 +86425,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema857.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema865.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -85739,12 +86549,12 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate502.errors = vErrors;
+  validate505.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate503;
-var schema859 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate503(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate506;
+var schema867 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate506(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85826,7 +86636,7 @@ function validate503(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema859.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema867.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -85847,7 +86657,7 @@ function validate503(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema859.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema867.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -86148,11 +86958,11 @@ function validate503(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate503.errors = vErrors;
+  validate506.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate504;
-function validate504(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate507;
+function validate507(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86189,7 +86999,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern259.test(data0)) {
+        if (!pattern264.test(data0)) {
           const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -86239,12 +87049,12 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate504.errors = vErrors;
+  validate507.errors = vErrors;
   return errors === 0;
 }
-var answerTestClockReset = validate505;
-var schema863 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
-function validate505(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClockReset = validate508;
+var schema871 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
+function validate508(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86299,7 +87109,7 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema863.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema871.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -86320,7 +87130,7 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema863.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema871.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -86341,7 +87151,7 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Reset queued")) {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema863.properties.message.enum } };
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema871.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -86359,14 +87169,14 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate505.errors = vErrors;
+  validate508.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate506;
-var schema864 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema866 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern357 = new RegExp("^/v4/audit-log/.+$", "u");
-function validate507(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAuditEntryList = validate509;
+var schema872 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema874 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var pattern362 = new RegExp("^/v4/audit-log/.+$", "u");
+function validate510(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86480,7 +87290,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema866.properties, key0)) {
+      if (!func36.call(schema874.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -86502,7 +87312,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema866.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema874.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -86536,7 +87346,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern357.test(data2)) {
+        if (!pattern362.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/audit-log/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -86587,8 +87397,8 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.actor !== void 0) {
-      if (!validate468(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
-        vErrors = vErrors === null ? validate468.errors : vErrors.concat(validate468.errors);
+      if (!validate471(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
+        vErrors = vErrors === null ? validate471.errors : vErrors.concat(validate471.errors);
         errors = vErrors.length;
       }
     }
@@ -86639,7 +87449,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema866.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema874.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -86651,7 +87461,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema866.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema874.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -86663,7 +87473,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema866.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema874.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -86675,7 +87485,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema866.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema874.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -86687,7 +87497,7 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema866.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema874.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -86705,10 +87515,10 @@ function validate507(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate507.errors = vErrors;
+  validate510.errors = vErrors;
   return errors === 0;
 }
-function validate506(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate509(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86793,7 +87603,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema864.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema872.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -86816,8 +87626,8 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate507(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate507.errors : vErrors.concat(validate507.errors);
+          if (!validate510(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate510.errors : vErrors.concat(validate510.errors);
             errors = vErrors.length;
           }
         }
@@ -86882,12 +87692,12 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate506.errors = vErrors;
+  validate509.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate510;
-var schema871 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
-function validate510(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate513;
+var schema879 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
+function validate513(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87230,7 +88040,7 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "grant" || data7 === "operator" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema871.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema879.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -87365,15 +88175,15 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate510.errors = vErrors;
+  validate513.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate511;
-var schema872 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern360 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern361 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern363 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate511(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate514;
+var schema880 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern365 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern366 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern368 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+function validate514(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87406,7 +88216,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema872.properties, key0)) {
+      if (!func36.call(schema880.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -87446,7 +88256,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern360.test(data0)) {
+        if (!pattern365.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -87495,7 +88305,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern361.test(data1)) {
+        if (!pattern366.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -87659,7 +88469,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema872.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema880.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -87835,7 +88645,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "billing_error")) {
-        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema872.properties.reason.enum } };
+        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema880.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -88030,7 +88840,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern363.test(data21)) {
+        if (!pattern368.test(data21)) {
           const err63 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err63];
@@ -88092,7 +88902,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern363.test(data23)) {
+        if (!pattern368.test(data23)) {
           const err69 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err69];
@@ -88123,7 +88933,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern363.test(data24)) {
+        if (!pattern368.test(data24)) {
           const err72 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err72];
@@ -88154,7 +88964,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern363.test(data25)) {
+        if (!pattern368.test(data25)) {
           const err75 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err75];
@@ -88775,7 +89585,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data44) {
           let data45 = data44[key6];
           if (typeof data45 !== "string" && !(typeof data45 == "number" && isFinite(data45)) && typeof data45 !== "boolean") {
-            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema872.properties.properties.additionalProperties.type } };
+            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema880.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err134];
             } else {
@@ -88823,13 +89633,13 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate511.errors = vErrors;
+  validate514.errors = vErrors;
   return errors === 0;
 }
-var answerDryRun = validate512;
-var schema877 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
-var schema878 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
-function validate512(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerDryRun = validate515;
+var schema885 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
+var schema886 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
+function validate515(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -88893,7 +89703,7 @@ function validate512(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "dry_run")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema877.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema885.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -88914,7 +89724,7 @@ function validate512(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === 200 || data1 === 201 || data1 === 202 || data1 === 204)) {
-        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema877.properties.status.enum } };
+        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema885.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -89027,7 +89837,7 @@ function validate512(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "create" || data4 === "update" || data4 === "delete" || data4 === "send")) {
-                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema878.properties.action.enum } };
+                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema886.properties.action.enum } };
                 if (vErrors === null) {
                   vErrors = [err19];
                 } else {
@@ -89061,7 +89871,7 @@ function validate512(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.id !== void 0) {
               let data6 = data3.id;
               if (typeof data6 !== "string" && data6 !== null) {
-                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema878.properties.id.type } };
+                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema886.properties.id.type } };
                 if (vErrors === null) {
                   vErrors = [err22];
                 } else {
@@ -89084,7 +89894,7 @@ function validate512(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.before !== void 0) {
               let data7 = data3.before;
               if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema878.properties.before.type } };
+                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema886.properties.before.type } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -89096,7 +89906,7 @@ function validate512(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.after !== void 0) {
               let data8 = data3.after;
               if (!(data8 && typeof data8 == "object" && !Array.isArray(data8)) && data8 !== null) {
-                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema878.properties.after.type } };
+                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema886.properties.after.type } };
                 if (vErrors === null) {
                   vErrors = [err25];
                 } else {
@@ -89145,7 +89955,7 @@ function validate512(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate512.errors = vErrors;
+  validate515.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -89193,6 +90003,7 @@ export {
   answerError,
   answerEvent,
   answerEventBatch,
+  answerEventCatalogue,
   answerEventList,
   answerExperiment,
   answerExperimentGroup,

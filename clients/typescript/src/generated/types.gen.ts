@@ -2306,6 +2306,45 @@ export type EventList = {
     url: '/v4/events';
     data: Array<Event>;
     has_more: HasMore;
+    /**
+     * Pass it unchanged as `starting_after`. Present only where the request has a filter or `starting_after`, and `has_more` is true.
+     */
+    next_cursor?: string;
+};
+
+export type EventType = {
+    object: 'event_type';
+    event_name: string;
+    /**
+     * Of the catalogue; of a custom event its name.
+     */
+    title: string;
+    /**
+     * Of the catalogue; null for a custom event.
+     */
+    uid: string | null;
+    /**
+     * Null when more than 200,000 events happened in the last 24 hours.
+     */
+    count_24h: number | null;
+    /**
+     * Null when more than 200,000 events happened in the last seven days.
+     */
+    count_7d: number | null;
+    /**
+     * Since `counted_since`.
+     */
+    counted: number;
+    last_happened_at: NullableTime;
+};
+
+export type EventCatalogue = {
+    object: ListObject;
+    url: '/v4/events/catalogue';
+    data: Array<EventType>;
+    has_more: HasNoMore;
+    as_of: Time;
+    counted_since: Time;
 };
 
 export type EventBatchInput = {
@@ -13296,6 +13335,26 @@ export type V4ListEventsData = {
          * Sort direction by event time.
          */
         sort_order?: 'asc' | 'desc';
+        /**
+         * `next_cursor` of the page before, or the id of an event. An id of no event gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Only these events, by uid or slug of the catalogue or by custom slug; repeat it for several.
+         */
+        'filter[event_name][]'?: Array<string>;
+        /**
+         * Only events of this user.
+         */
+        'filter[customer_uid]'?: IdInPath;
+        /**
+         * Only events that happened at this time or later.
+         */
+        'filter[from]'?: string;
+        /**
+         * Only events that happened before this time.
+         */
+        'filter[to]'?: string;
     };
     url: '/v4/events';
 };
@@ -13400,6 +13459,61 @@ export type V4CreateEventsResponses = {
 };
 
 export type V4CreateEventsResponse = V4CreateEventsResponses[keyof V4CreateEventsResponses];
+
+export type V4ListEventCatalogueData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/events/catalogue';
+};
+
+export type V4ListEventCatalogueErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListEventCatalogueError = V4ListEventCatalogueErrors[keyof V4ListEventCatalogueErrors];
+
+export type V4ListEventCatalogueResponses = {
+    /**
+     * The names.
+     */
+    200: EventCatalogue;
+};
+
+export type V4ListEventCatalogueResponse = V4ListEventCatalogueResponses[keyof V4ListEventCatalogueResponses];
 
 export type V4GetEventData = {
     body?: never;
