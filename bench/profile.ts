@@ -28,7 +28,7 @@ function shares({ nodes, samples, timeDeltas }: Profile): { busyMs: number; rows
     const name = frames.get(id)!
     if (name !== '(idle)') spent.set(name, (spent.get(name) ?? 0) + timeDeltas[i]!)
   }
-  const busy = spent.values().reduce((sum, time) => sum + time, 0)
+  const busy = [...spent.values()].reduce((sum, time) => sum + time, 0)
   const rows = [...spent].sort((a, b) => b[1] - a[1]).map(([name, time]): [string, number] => [name, (100 * time) / busy])
   return { busyMs: busy / 1000, rows }
 }
