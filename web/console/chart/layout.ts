@@ -44,7 +44,11 @@ export function layoutOf(picture: Picture, width: number, height: number): Layou
   const buckets = [...starts.keys()]
   const left = MARGIN.left
   const right = Math.max(left + 1, width - MARGIN.right)
-  const yScale = scaleLinear({ domain: domainOf(shown, previous), range: [height - MARGIN.bottom, MARGIN.top], nice: 4 })
+  const yScale = scaleLinear({
+    domain: domainOf(shown, previous, picture.level?.value),
+    range: [height - MARGIN.bottom, MARGIN.top],
+    nice: 4,
+  })
   const band = scaleBand({ domain: buckets, range: [left, right], padding: 0.28 })
   const point = scalePoint({ domain: buckets, range: [left + 6, right - 6] })
   const count = starts.length
@@ -98,7 +102,7 @@ function withSpans(chosen: { line: Line; at: number }[], count: number, stacked:
 }
 
 /** From zero, or below it, to the greatest value. */
-function domainOf(shown: Layout['shown'], previous: readonly (number | null)[] | undefined): [number, number] {
+function domainOf(shown: Layout['shown'], previous: readonly (number | null)[] | undefined, level: number | undefined): [number, number] {
   let low = 0
   let high = 0
   const include = (value: number | null | undefined) => {
@@ -108,5 +112,6 @@ function domainOf(shown: Layout['shown'], previous: readonly (number | null)[] |
   }
   for (const { spans } of shown) for (const span of spans) include(span?.[1])
   for (const value of previous ?? []) include(value)
+  include(level)
   return low === 0 && high === 0 ? [0, 1] : [low, high]
 }
