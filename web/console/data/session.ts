@@ -13,16 +13,20 @@ export type Preferences = {
 }
 export type Project = { id: string; name: string; role: Role; environments: ('production' | 'sandbox')[] }
 export type Session = {
-  operator: { id: string; email: string; is_owner: boolean; preferences: Preferences | null }
+  operator: { id: string; email: string; name: string; is_owner: boolean; preferences: Preferences }
   projects: Project[]
   /** Unix second until which the password need not be given again. */
   again_until: number | null
-  idle_until: number | null
+  idle_until: number
   version: string
-  live: { topics: string[] } | null
+  live: { topics: string[] }
+  /** Another build than before: there are newer pages. */
+  console: { build: string | null }
 }
 
-export const SIGN_IN = '/console/sign-in'
+export const SIGN_IN = '/sign-in'
+/** Where a person shows once more that it is still them, before something sensitive. */
+export const SIGN_IN_AGAIN = '/sign-in/again'
 const KEPT = 'perennial-preferences'
 
 /** The session of this browser; an error with status 401 means that nobody is signed in. */
@@ -31,13 +35,13 @@ export const useSession = () =>
     queryKey: ['session'],
     queryFn: async ({ signal }) => {
       const session = await request<Session>('/console/api/session', { method: 'GET', signal })
-      localStorage.setItem(KEPT, JSON.stringify(session.operator.preferences ?? {}))
+      localStorage.setItem(KEPT, JSON.stringify(session.operator.preferences))
       return session
     },
     staleTime: 60_000,
     refetchOnWindowFocus: 'always',
     refetchInterval: 300_000,
-    retry: 1,
+    retry: (failures, { status }) => status !== 401 && failures < 1,
   })
 
 function kept(): Preferences {
@@ -51,7 +55,7 @@ function kept(): Preferences {
 /** The preferences of the operator; until the session is read, those that this browser saw last. */
 export function usePreferences(): Required<Pick<Preferences, 'zone' | 'theme' | 'density' | 'first_weekday' | 'pins'>> {
   const { data } = useSession()
-  const own = data ? (data.operator.preferences ?? {}) : kept()
+  const own = data ? data.operator.preferences : kept()
   return {
     zone: own.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     theme: own.theme ?? 'auto',

@@ -6,6 +6,7 @@ import { useSession } from '../data/session.ts'
 import { Bars } from '../parts/data-state.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { useKeys } from '../parts/keys.ts'
+import { Page } from '../parts/page.tsx'
 import { t } from '../parts/t.ts'
 import { useGo } from '../parts/to.tsx'
 import { OfflineBar, SandboxBar } from './bars.tsx'
@@ -33,7 +34,7 @@ export function Shell() {
   useShellKeys(setOverlay)
   return (
     <div className="shell">
-      <a className="skip" href="#page-title">
+      <a className="skip" href="#content">
         {t('Skip to the page')}
       </a>
       <Side open={setOverlay} />
@@ -41,9 +42,9 @@ export function Shell() {
         <TopBar open={setOverlay} />
         <OfflineBar />
         <SandboxBar />
-        <main>
+        <main id="content" tabIndex={-1}>
           <Boundary key={pathname} fallback={(error, retry) => <Broken error={error} reset={retry} />}>
-            <Suspense fallback={<Bars />}>
+            <Suspense fallback={<Loading />}>
               <Content />
             </Suspense>
           </Boundary>
@@ -64,19 +65,27 @@ export function Shell() {
 function Content() {
   const place = usePlace()
   const { data: session } = useSession()
-  if (place === undefined) return session ? <NoProject /> : <Bars />
+  if (place === undefined) return session ? <NoProject /> : <Loading />
   if (session && !session.projects.some(({ id }) => id === place.project)) return <NoProject named={place.project} />
   return <Outlet />
 }
 
-const NoProject = ({ named }: { named?: string }) => (
+/** While the code of a page or the projects of the operator are not there. */
+const Loading = () => (
   <div className="page">
+    <h1 className="unseen">{t('Loading')}</h1>
+    <Bars />
+  </div>
+)
+
+const NoProject = ({ named }: { named?: string }) => (
+  <Page title={t('No project')}>
     <Empty
       icon="key"
       title={named === undefined ? t('You have no project yet') : t('There is no project {named} for you', { named })}
       why={t('An owner or an admin of a project gives you a role in it, under Settings, Operators.')}
     />
-  </div>
+  </Page>
 )
 
 function useShellKeys(open: (overlay: Overlay) => void) {

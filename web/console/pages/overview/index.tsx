@@ -1,39 +1,64 @@
 import './overview.css'
 import { useAddress } from '../../data/address.ts'
-import { RANGE_TEXTS, rangeOf, UNIT_OF } from '../../data/range.ts'
+import { rangeOf, UNIT_OF } from '../../data/range.ts'
 import { usePreferences } from '../../data/session.ts'
+import { Fault } from '../../parts/fault.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
+import { Controls } from './controls.tsx'
+import { FirstSteps, useIsNew } from './first-steps.tsx'
 import { Freshness } from './freshness.tsx'
 import { LiveEvents } from './live-events.tsx'
 import { Moved } from './moved.tsx'
+import { usePins } from './pins.ts'
 import { Promises } from './promises.tsx'
 import { Tile } from './tile.tsx'
 import { useTileCharts } from './tile-charts.ts'
-import { TILES } from './tiles.ts'
 import { Today } from './today.tsx'
+
+const ABOUT: Record<string, string> = {
+  '7d': 'Last 7 days, in {zone}, against the 7 days before',
+  '28d': 'Last 28 days, in {zone}, against the 28 days before',
+  '90d': 'Last 90 days in whole weeks, in {zone}, against the same length before',
+  '180d': 'Last 180 days in whole weeks, in {zone}, against the same length before',
+  '365d': 'Last 12 months, in {zone}, against the same length before',
+}
 
 /** How it goes: eight figures against the period before, what is late, today, what moved, what happens now. */
 export default function Overview() {
   const [search] = useAddress()
   const { zone } = usePreferences()
   const { from, to, key } = rangeOf(search, zone)
-  const charts = useTileCharts(TILES, {
+  const { pinned } = usePins()
+  const isNew = useIsNew()
+  const charts = useTileCharts(pinned, {
     from,
     to,
     unit: UNIT_OF[key] ?? 'day',
     timezone: zone,
     ...(search.currency && { currency: search.currency }),
   })
+  const failed = charts.find(({ error }) => error)
   return (
     <Page
       title={t('Overview')}
-      about={t('{range}, in {zone}, against the same length before', { range: RANGE_TEXTS[key] ?? t('Own range'), zone })}
-      actions={<Freshness charts={charts.map(({ data }) => data)} />}
+      about={t(ABOUT[key] ?? 'In {zone}, against the same length before', { zone })}
+      actions={
+        <>
+          <Freshness charts={charts.map(({ data }) => data)} />
+          <Controls range={key} currency={search.currency} />
+        </>
+      }
     >
       <Promises />
+      {isNew && <FirstSteps />}
+      {failed && (
+        <div className="tiles-fault">
+          <Fault error={failed.error} retry={() => charts.map(chart => chart.error && chart.refetch())} />
+        </div>
+      )}
       <div className="tiles">
-        {TILES.map((code, at) => (
+        {pinned.map((code, at) => (
           <Tile key={code} code={code} read={charts[at]!} range={key} />
         ))}
       </div>

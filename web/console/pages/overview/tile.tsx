@@ -2,7 +2,6 @@ import { Spark } from '../../chart/spark.tsx'
 import { titleOfChart } from '../../data/charts.ts'
 import { usePreferences } from '../../data/session.ts'
 import { Delta, Figure } from '../../parts/amount.tsx'
-import { Fault } from '../../parts/fault.tsx'
 import { bucket } from '../../parts/format.ts'
 import { t } from '../../parts/t.ts'
 import { To } from '../../parts/to.tsx'
@@ -14,13 +13,6 @@ export function Tile({ code, read, range }: { code: string; read: ChartRead; ran
   const title = titleOfChart(code)
   const { zone } = usePreferences()
   const { data, error } = read
-  if (data === undefined && error)
-    return (
-      <div className="card tile">
-        <span className="tile-name">{title}</span>
-        <Fault error={error} retry={read.refetch} />
-      </div>
-    )
   const figures = data && figuresOf(data)
   const measure = data?.measure
   return (
@@ -47,17 +39,16 @@ export function Tile({ code, read, range }: { code: string; read: ChartRead; ran
           <Spark values={figures.values} previous={figures.previous} open={figures.open} level={figures.level} />
         </div>
       ) : (
-        <TileBars />
+        <NotYet failed={error !== null} />
       )}
     </To>
   )
 }
 
-const TileBars = () => (
-  <div className="tile-body" role="status" aria-label={t('Loading')}>
-    <span className="tile-value">
-      <span className="tile-bar" />
-    </span>
+/** In the size of what comes. A failure is told once, above the tiles. */
+const NotYet = ({ failed }: { failed: boolean }) => (
+  <div className="tile-body">
+    <span className="tile-value">{failed ? <span className="faint">–</span> : <span className="tile-bar" />}</span>
     <span className="tile-change" />
     <Spark values={[]} />
   </div>
