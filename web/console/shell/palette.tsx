@@ -18,7 +18,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     <Spotlight.Root
       lockScroll={false}
       overlayProps={{ backgroundOpacity: 0.22, blur: 0 }}
-      aria-label={t('Search or go to')}
+      attributes={{ content: { 'aria-label': t('Search or go to') } }}
       query={query}
       onQueryChange={setQuery}
       shortcut={null}

@@ -1,8 +1,9 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useLive } from '../data/live.ts'
 import { usePlace } from '../data/place.ts'
-import { useSession } from '../data/session.ts'
+import { useSession, useSignedOut } from '../data/session.ts'
 import { Bars } from '../parts/data-state.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { useKeys } from '../parts/keys.ts'
@@ -27,7 +28,8 @@ export type Overlay = 'palette' | 'keys' | 'preferences'
 export function Shell() {
   const [overlay, setOverlay] = useState<Overlay>()
   const pathname = useRouterState({ select: state => state.location.pathname })
-  const signedOut = useSession().error?.status === 401
+  const { isSignedOut } = useSignedOut()
+  useReturn(isSignedOut)
   const close = () => setOverlay(undefined)
   useLive()
   useTheme()
@@ -52,13 +54,23 @@ export function Shell() {
       </div>
       <BottomBar />
       <Suspense fallback={null}>
-        {signedOut && <SignInOver />}
+        {isSignedOut && <SignInOver />}
         {overlay === 'palette' && <Palette onClose={close} />}
         {overlay === 'keys' && <KeysHelp onClose={close} />}
         {overlay === 'preferences' && <PreferencesForm onClose={close} />}
       </Suspense>
     </div>
   )
+}
+
+/** After a session has ended and there is one again, everything that was refused is asked for again. */
+function useReturn(isSignedOut: boolean) {
+  const client = useQueryClient()
+  const before = useRef(isSignedOut)
+  useEffect(() => {
+    if (before.current && !isSignedOut) void client.invalidateQueries()
+    before.current = isSignedOut
+  }, [client, isSignedOut])
 }
 
 /** The page; before it, what a page cannot be without: a project that this operator may see. */

@@ -1,5 +1,5 @@
 import { Button, Modal } from '@mantine/core'
-import { SIGN_IN, useSession } from '../data/session.ts'
+import { SIGN_IN, useSession, useSignedOut } from '../data/session.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../parts/t.ts'
 
@@ -8,7 +8,8 @@ import { t } from '../parts/t.ts'
  * session again, and the page goes on.
  */
 export default function SignInOver() {
-  const { data, refetch, isFetching } = useSession()
+  const { data } = useSession()
+  const { refetch, isFetching } = useSignedOut()
   return (
     <Modal
       opened

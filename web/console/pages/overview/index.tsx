@@ -1,13 +1,15 @@
 import './overview.css'
+import './promises.css'
+import './tiles.css'
 import { useAddress } from '../../data/address.ts'
 import { rangeOf, UNIT_OF } from '../../data/range.ts'
 import { usePreferences } from '../../data/session.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { Freshness } from '../../parts/freshness.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
 import { Controls } from './controls.tsx'
 import { FirstSteps, useIsNew } from './first-steps.tsx'
-import { Freshness } from './freshness.tsx'
 import { LiveEvents } from './live-events.tsx'
 import { Moved } from './moved.tsx'
 import { usePins } from './pins.ts'
@@ -45,7 +47,7 @@ export default function Overview() {
       about={t(ABOUT[key] ?? 'In {zone}, against the same length before', { zone })}
       actions={
         <>
-          <Freshness charts={charts.map(({ data }) => data)} />
+          <Freshness of={charts.map(({ data }) => data)} />
           <Controls range={key} currency={search.currency} />
         </>
       }
