@@ -2,11 +2,12 @@ import type Koa from 'koa'
 import type { EnvironmentKind } from '../domain/kernel/environment.ts'
 import type { Principal } from '../domain/operators/principal.ts'
 import type { AttemptedClaim } from '../domain/purchases/attempts/attempt.ts'
+import type { ConsoleRoute } from './console/operation.ts'
 import type { Route } from './run.ts'
 import type { SdkRoute } from './sdk/dispatch.ts'
 import type { V3Route } from './v3/dispatch.ts'
 
-export type AnyRoute = Route | V3Route | SdkRoute
+export type AnyRoute = Route | V3Route | SdkRoute | ConsoleRoute
 
 /** What the router finds for a request. `method`: the path has a route, but not with this method. */
 export type Match =

@@ -112,11 +112,11 @@ const redirect =
     ctx.status = status
   }
 
-/** Returns the handler for the request of a page or of one of its files; for `/` only if a browser requests it. */
-export function documentation(): (ctx: Koa.Context) => Handler | undefined {
+/** Returns the handler for the request of a page or of one of its files; for `/`, which leads to `home`, only if a browser requests it. */
+export function documentation(home: () => string): (ctx: Koa.Context) => Handler | undefined {
   const handlers = new Map<string, Handler>([...addresses()].map(([path, file]) => [path, send(file)]))
   handlers.set('/docs/v3', redirect('/docs/api/v3', 301))
   handlers.set('/docs/', redirect('/docs', 301))
-  const start = redirect('/docs', 302)
+  const start: Handler = ctx => redirect(home(), 302)(ctx)
   return ({ path, headers }) => (path === '/' && /text\/html/.test(headers.accept ?? '') ? start : handlers.get(path))
 }

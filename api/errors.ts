@@ -14,6 +14,7 @@ export const ERROR_CATALOGUE = {
   control_unauthorized: [401, 'request'],
   control_forbidden: [403, 'request'],
   insufficient_scope: [403, 'request'],
+  sign_in_again: [403, 'request'],
   not_found: [404, 'resource'],
   already_exists: [409, 'resource'],
   offering_already_exists: [409, 'resource'],

@@ -35,7 +35,7 @@ export const observe =
         ms: Math.round(ms * 10) / 10,
         operation,
         project: owner?.project,
-        key: owner?.kind === 'named' || owner?.kind === 'grant' ? owner.keyId : undefined,
+        key: typeof owner?.keyId === 'string' ? owner.keyId : undefined,
       },
       'request',
     )

@@ -4,6 +4,7 @@ import { type Drift, isDegraded } from '../domain/oversight/reconciliation/drift
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
+import type { ConsoleSource } from './console/source.ts'
 import { documentation } from './documentation.ts'
 import { downloads } from './download.ts'
 import { Problem } from './errors.ts'
@@ -18,6 +19,7 @@ export type OperationalDeps = {
   metrics: Pick<Metrics, 'text' | 'contentType'>
   figures: FiguresAccess
   readiness: Readiness
+  console: ConsoleSource | null
 }
 
 const DESCRIPTION = new URL('../schemas/generated/openapi.json', import.meta.url)
@@ -60,7 +62,7 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
   const isOpen = (ctx: Koa.Context) => opensFigures(access, ctx.get('Authorization'))
   const description = readFile(DESCRIPTION, 'utf8')
   const download = downloads(deps)
-  const pages = documentation()
+  const pages = documentation(() => (deps.console && deps.console.state() !== 'missing' ? '/console' : '/docs'))
 
   const fixed: Record<string, Handler> = {
     '/healthz': async ctx => {

@@ -82,7 +82,9 @@ export async function recordRefusedRequest(deps: AttemptDeps, state: RequestStat
   if (!why) return
   // The user of an app is in either environment of the project.
   const environments =
-    source === 'v4' || owner.kind === 'named' || owner.kind === 'grant' ? [owner.environment] : [owner.environment, owner.otherEnvironment]
+    source === 'v4' || (owner.kind !== 'secret' && owner.kind !== 'project')
+      ? [owner.environment]
+      : [owner.environment, owner.otherEnvironment]
   const inPath = match.is === 'found' ? match.parameters.user_id : undefined
   await record(deps, environments, inPath ?? state.claimant, { source, claimed, ...why })
 }

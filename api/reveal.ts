@@ -1,5 +1,5 @@
 import { keepRevealed } from '../domain/operators/grants/reveals.ts'
-import type { Principal } from '../domain/operators/principal.ts'
+import { actsForOperator, type Principal } from '../domain/operators/principal.ts'
 import type { OperationId } from '../schemas/generated/operations.ts'
 import type { Tx } from '../store/connect.ts'
 import type { ApiDeps, Reply } from './operation.ts'
@@ -17,13 +17,13 @@ const MADE: Partial<Record<OperationId, string>> = {
 export const REVEAL_HEADER = 'Reveal-Url'
 
 /** What a principal without the Secret Key sees masked in the answer of the operation. */
-export const maskedFor = ({ kind }: Principal, id: OperationId, secrets: readonly string[]): readonly string[] => {
-  if (kind === 'secret') return []
+export const maskedFor = (owner: Principal, id: OperationId, secrets: readonly string[]): readonly string[] => {
+  if (owner.kind === 'secret') return []
   const made = MADE[id]
-  return kind === 'grant' && made !== undefined ? [...secrets, made] : secrets
+  return actsForOperator(owner) && made !== undefined ? [...secrets, made] : secrets
 }
 
-/** Keeps the secret that an operation has made for the operator whose assistant may not see it, in the transaction of the operation. */
+/** Keeps the secret that an operation has made for the operator, whose assistant and whose pages may not see it, in the transaction of the operation. */
 export async function withReveals(
   tx: Tx,
   { id, owner, deps }: { id: OperationId; owner: Principal; deps: Pick<ApiDeps, 'secrets' | 'publicUrl'> },
@@ -31,7 +31,7 @@ export async function withReveals(
 ): Promise<Reply<OperationId>> {
   const made = MADE[id]
   const secret = made === undefined ? undefined : (reply.body as Record<string, unknown> | undefined)?.[made]
-  if (owner.kind !== 'grant' || typeof secret !== 'string') return reply
+  if (!actsForOperator(owner) || typeof secret !== 'string') return reply
   const code = await keepRevealed(tx, deps.secrets, owner, secret)
   return { ...reply, headers: { ...reply.headers, [REVEAL_HEADER]: `${deps.publicUrl}/oauth/secrets/${code}` } }
 }

@@ -3,7 +3,8 @@ import type { AuditEntry } from '../domain/kernel/audit/record.ts'
 import { findAnswer } from '../domain/kernel/idempotent-answers.ts'
 import type { Detail } from '../domain/kernel/refusal.ts'
 import { assertCovered } from '../domain/operators/grants/grant.ts'
-import { actorFor, type Principal } from '../domain/operators/principal.ts'
+import { actorFor, actsForOperator, type Principal } from '../domain/operators/principal.ts'
+import { assertRoleCovers } from '../domain/operators/session-owner.ts'
 import { assertNotResetting } from '../domain/oversight/sandbox/reset.ts'
 import { permits } from '../domain/projects/authority.ts'
 import { REPLACED_KEY } from '../domain/projects/keys.ts'
@@ -65,17 +66,22 @@ export async function repeated(
   return answered && httpAnswer({ description, operation }, owner, answered)
 }
 
+const HOLDER: Record<Principal['kind'], string> = {
+  secret: 'this key',
+  project: 'this key',
+  named: 'this key',
+  grant: 'this grant',
+  operator: 'your role',
+}
+
 /** What the key alone decides, before anything of the request is read. */
 export function permit(description: OperationDescription, owner: Principal): void {
   const { auth, sandboxOnly, currentKey, scope, secretKeyOnly } = description
   const { kind, environmentKind, scopes } = owner
   if (kind === 'project') throw new Problem('control_forbidden', 'this needs the Secret Key; the Project Key opens v3 only')
   if (!permits(scopes, scope))
-    throw new Problem(
-      'control_forbidden',
-      `this ${kind === 'grant' ? 'grant' : 'key'} has no scope ${scope}, which ${description.id} needs`,
-    )
-  if (secretKeyOnly && kind !== 'secret' && kind !== 'grant')
+    throw new Problem('control_forbidden', `${HOLDER[kind]} has no scope ${scope}, which ${description.id} needs`)
+  if (secretKeyOnly && kind !== 'secret' && !actsForOperator(owner))
     throw new Problem('control_forbidden', 'this operation is open to the Secret Key only')
   if (auth === 'oauth-only' && kind !== 'grant')
     throw new Problem('control_forbidden', 'this operation is open through the MCP server only')
@@ -214,9 +220,11 @@ async function assertOpen(tx: Tx, { route, call }: Execution): Promise<void> {
   if (call.environmentKind === 'sandbox' && !isOpenDuringReset(route.description.id)) await assertNotResetting(tx, call.environment)
 }
 
-/** Refuses a write of a grant that has ended, or that the operator's role does not cover any more, since the request began to wait for its turn. */
+/** Refuses a write of a grant or a session that has ended, or that the operator's role does not cover any more, since the request began to wait for its turn. */
 async function assertAllowed(db: Db, { route: { description }, call: { principal } }: Execution): Promise<void> {
-  if (principal.kind === 'grant' && !description.scope.endsWith(':read')) await assertCovered(db, principal, description.scope)
+  if (description.scope.endsWith(':read')) return
+  if (principal.kind === 'grant') await assertCovered(db, principal, description.scope)
+  else if (principal.kind === 'operator') await assertRoleCovers(db, principal, description.scope)
 }
 
 /** Errors that end when the transaction is repeated. */

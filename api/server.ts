@@ -4,12 +4,15 @@ import type { Logger } from 'pino'
 import type { KeyPrincipal } from '../domain/operators/principal.ts'
 import type { Pool } from '../store/connect.ts'
 import { addressLimit } from './address-limit.ts'
+import { answerRequest, json } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { promptClose } from './close.ts'
-import type { Context, Layer, Match, RequestState } from './context.ts'
-import { dispatch } from './dispatch.ts'
-import { meansDryRun } from './dry-run.ts'
-import { invalidData, Problem, problemOf } from './errors.ts'
+import { builtPages } from './console/built.ts'
+import { consolePages } from './console/pages.ts'
+import { consoleApi } from './console/serve.ts'
+import type { ConsoleSource } from './console/source.ts'
+import type { Context, Layer, RequestState } from './context.ts'
+import { Problem, problemOf } from './errors.ts'
 import type { McpDeps } from './mcp/deps.ts'
 import { serveMcp } from './mcp/serve.ts'
 import type { HttpMetrics, StoreMetrics } from './metrics.ts'
@@ -23,12 +26,12 @@ import { principals } from './principal.ts'
 import { recordRefusedRequest } from './purchase-attempts.ts'
 import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from './rate-limit.ts'
 import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
-import { logFailure, noteAttempt } from './refused-attempts.ts'
+import { logFailure } from './refused-attempts.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
-import type { AnswerCheck, Route } from './run.ts'
+import type { AnswerCheck } from './run.ts'
 import { sandboxState } from './sandbox-layer.ts'
-import { sandboxStates } from './sandbox-state.ts'
+import { type SandboxStates, sandboxStates } from './sandbox-state.ts'
 import { serveSdk } from './sdk/serve.ts'
 import { webTokens } from './sdk/web-tokens.ts'
 import type { PageDeps } from './sign-in/page-deps.ts'
@@ -76,6 +79,7 @@ function application(deps: ServerDeps): App {
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
     signInPages(deps),
+    ...(deps.console ? consoleLayers(deps, stateOf, deps.console) : []),
     oauth(deps),
     storeNotifications(deps),
     serveMcp({ deps, stateOf }),
@@ -87,10 +91,15 @@ function application(deps: ServerDeps): App {
     limitRate(take),
     webTokens,
     sandboxState(stateOf),
-    answer(deps),
+    (ctx: Context) => answerRequest(deps, ctx),
   ]
   for (const layer of layers) app.use(layer as Koa.Middleware<RequestState, { state: RequestState }>)
   return app
+}
+
+function consoleLayers(deps: ServerDeps, stateOf: SandboxStates, source: ConsoleSource): Layer[] {
+  const built = builtPages(source.folder)
+  return [consoleApi(deps, stateOf, built), consolePages(deps, source, built)]
 }
 
 /** The only catch: every thrown error gets the one shape of errors. */
@@ -136,51 +145,6 @@ function limitRate(take: KeyLimits): Layer {
     if (allowance) ctx.set(allowanceHeaders(allowance))
     await next()
   }
-}
-
-const answer =
-  (deps: ServerDeps): Layer =>
-  async ctx => {
-    const { match, requestId, owner } = ctx.state
-    const { route, parameters } = foundOrRefused(match)
-    ctx.state.operation = route.description.id
-    ctx.state.dryRun = meansDryRun(route.description, ctx.req.headers['dry-run'])
-    const incoming = {
-      request: ctx.req,
-      requestId,
-      path: ctx.path,
-      parameters,
-      search: ctx.querystring,
-      owner: owner!,
-      onBody: noteAttempt(ctx),
-    }
-    const { status, headers, body, refusal } = await dispatch(route, incoming, deps, deps.checkAnswer)
-    if (refusal !== undefined) await recordRefusedRequest(deps, ctx.state, refusal)
-    ctx.status = status
-    ctx.set(headers)
-    if (body === null) ctx.body = null
-    else json(ctx, body)
-  }
-
-function foundOrRefused(match: Match): { route: Route; parameters: Record<string, string> } {
-  switch (match.is) {
-    case 'found':
-      // The router of v4 has routes of v4 only.
-      return match as { route: Route; parameters: Record<string, string> }
-    case 'malformed':
-      throw invalidData([{ field: 'path', message: 'is not valid percent-encoded UTF-8' }])
-    case 'none':
-      throw new Problem('invalid_request', 'no such route', { status: 404 })
-    case 'method':
-      throw new Problem('invalid_request', 'the route does not know this method', { status: 405, headers: { Allow: match.allow } })
-    default:
-      return match satisfies never
-  }
-}
-
-function json(ctx: Context, body: string): void {
-  ctx.type = 'application/json; charset=utf-8'
-  ctx.body = body
 }
 
 export type Listening = { port: number; close(): Promise<void> }

@@ -42,6 +42,8 @@ export type Config = {
   publicUrl: string | undefined
   /** Origins of browsers that may call the MCP server, beside the service's own. */
   mcpOrigins: string[]
+  /** Whether there are pages at /console. */
+  console: boolean
   /** Whether programs may register themselves as clients of OAuth. */
   oauthRegistration: boolean
   /** The provider of single sign-on; absent: people sign in with passwords alone. */
@@ -237,6 +239,7 @@ export function readConfig(given: Env): Config {
       projectKey: key('BOOTSTRAP_PROJECT_KEY', KEY_FORMS.project, '32 of A-Z a-z 0-9 _ -'),
     },
     mcpOrigins: origins('MCP_ALLOWED_ORIGINS'),
+    console: oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
     oauthRegistration: oneOf('OAUTH_REGISTRATION', ['on', 'off'], 'on') === 'on',
     openId: openIdOptions(text, allowPrivateNetwork, line => {
       throw new ConfigError(line)

@@ -21,7 +21,7 @@ export async function run(resources: Resources, { name, script, args = [], env =
   const log = join(resources.folder, `${name}-${process.hrtime.bigint()}.log`)
   const out = openSync(log, 'w')
   const child = spawn(process.execPath, [script.pathname, ...args], {
-    env: { PATH: process.env.PATH, ...env },
+    env: { PATH: process.env.PATH, ...profiled(), ...env },
     stdio: ['ignore', out, out],
   })
   closeSync(out)
@@ -43,6 +43,10 @@ export async function run(resources: Resources, { name, script, args = [], env =
   }
   throw new Error(`${name} did not become ready:\n${(await readFile(log, 'utf8')).slice(-2000)}`)
 }
+
+/** With BENCH_PROFILE=FOLDER every process writes a profile of its processor time there when it ends; `bench/profile.ts` sums them up. */
+const profiled = (): Record<string, string> =>
+  process.env.BENCH_PROFILE ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${process.env.BENCH_PROFILE}` } : {}
 
 async function end(child: ChildProcess, ended: Promise<void>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return

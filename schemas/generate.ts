@@ -1,4 +1,4 @@
-// `npm run generate` writes schemas/generated/ (of v4; below it, of v3 and of mobile SDKs) and the generated part of the TypeScript client from the YAML files. All of
+// `npm run generate` writes schemas/generated/ (of v4; below it, of v3, of mobile SDKs and of the console) and the generated part of the TypeScript client from the YAML files. All of
 // it is committed. It works offline, and the same input gives the same bytes.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ export const generate = async (folder: string) => {
   await generateFrom(v4, folder, 1)
   const tools = describedTools(v4, operationFacts(v4)).map(tool => JSON.stringify(tool))
   writeFileSync(join(folder, 'tools.json'), `[\n${tools.join(',\n')}\n]\n`)
-  for (const protocol of ['v3', 'sdk']) await generateFrom(bundle(join(import.meta.dirname, protocol)), join(folder, protocol), 2)
+  for (const protocol of ['v3', 'sdk', 'console']) await generateFrom(bundle(join(import.meta.dirname, protocol)), join(folder, protocol), 2)
 }
 
 export const generateClient = (folder: string) => client(withDryRuns(bundle(import.meta.dirname)), folder)

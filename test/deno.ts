@@ -10,6 +10,8 @@ export const ON_DENO: Record<string, string[]> = {
     'api/create-events',
     'api/list-events',
     'api/router',
+    'console/pages',
+    'console/session',
     'contract/operations',
     'docs/pages',
     'mcp/lanes',

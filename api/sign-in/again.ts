@@ -47,11 +47,11 @@ ${!hasForm && !passkey && !link && html`<p>You have no password. Sign out, and s
 }
 
 export const getAgain = (deps: PageDeps, ctx: Context): Promise<void> =>
-  showAgain(deps, ctx, localPath(ctx.query.next as string | undefined))
+  showAgain(deps, ctx, localPath(deps, ctx.query.next as string | undefined))
 
 export async function postAgain(deps: PageDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
-  const to = localPath(form.get('next'))
+  const to = localPath(deps, form.get('next'))
   const who = await signedIn(deps, ctx)
   if (!who) return askToSignIn(ctx)
   if (isProviderOnly(deps, who)) return showAgain(deps, ctx, to, { status: 403, text: 'Passwords do not count here any more.' })
@@ -64,7 +64,7 @@ export async function postAgain(deps: PageDeps, ctx: Context): Promise<void> {
 
 export async function postAgainWithPasskey(deps: PageDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
-  const to = localPath(form.get('next'))
+  const to = localPath(deps, form.get('next'))
   const who = await signedIn(deps, ctx)
   if (!who) return askToSignIn(ctx)
   const answer = answerIn(deps, form)

@@ -6,7 +6,7 @@ import { formToken, readForm } from './form.ts'
 import { html } from './html.ts'
 import { alert, field, showPage } from './page.ts'
 import type { PageDeps } from './page-deps.ts'
-import { callerOf, redirectTo, setCookie } from './session.ts'
+import { callerOf, homeOf, redirectTo, setCookie } from './session.ts'
 import { pathOfStep } from './sign-in.ts'
 
 /** The code of a link stands behind the # of its address, so it reaches no log and no proxy; a script puts it into the field. */
@@ -69,7 +69,7 @@ async function post(deps: PageDeps, ctx: Context, kind: Kind): Promise<void> {
     const joined = await join(deps, { code, email, name, password }, callerOf(ctx).device)
     if (joined === null) return showJoin(deps, ctx, kind, { ...again, failed: OVER })
     setCookie(deps, ctx, joined.token)
-    redirectTo(ctx, joined.awaits === null ? '/console/account' : pathOfStep(joined.awaits))
+    redirectTo(ctx, joined.awaits === null ? homeOf(deps) : pathOfStep(joined.awaits))
   } catch (error) {
     showJoin(deps, ctx, kind, { ...again, faults: faultsOf(error) })
   }

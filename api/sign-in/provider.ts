@@ -30,7 +30,7 @@ const purposeIn = (ctx: Context): Purpose => (ctx.query.for === 'again' || ctx.q
 /** Sends the browser to the provider. Nothing is written: whoever opens this page a thousand times leaves no row. */
 export async function getProvider(deps: PageDeps, ctx: Context): Promise<void> {
   const provider = providerOf(deps)
-  const [to, purpose] = [localPath(ctx.query.next as string | undefined), purposeIn(ctx)]
+  const [to, purpose] = [localPath(deps, ctx.query.next as string | undefined), purposeIn(ctx)]
   // From there a person who is signed in goes on to the page, and is asked again where that is needed.
   if (!isFromHere(ctx)) return redirectTo(ctx, withNext('/sign-in', to))
   const who = await signedIn(deps, ctx)
@@ -69,7 +69,7 @@ export async function getCallback(deps: PageDeps, ctx: Context): Promise<void> {
   const trip = endTrip(deps, ctx)
   if (!trip) {
     const text = 'This sign-in was begun in another browser or tab, or more than ten minutes ago. Begin again.'
-    return showFailed(deps, ctx, { purpose: 'sign_in', to: localPath(null) }, { status: 400, text }, 'no such trip')
+    return showFailed(deps, ctx, { purpose: 'sign_in', to: localPath(deps, null) }, { status: 400, text }, 'no such trip')
   }
   const { pool, secrets } = deps
   // Of codes that come at the same moment as many are tried as one after the other.

@@ -1,12 +1,20 @@
 import { readSession, type SignedIn } from '../../domain/operators/session.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import type { Pool } from '../../store/connect.ts'
+import type { ConsoleSource } from '../console/source.ts'
 import type { Context } from '../context.ts'
 import { addressIn, networkPrefix, plainAddress } from '../network-prefix.ts'
 import { PROVIDER } from './provider-link.ts'
 
 /** What pages for operators need. `publicUrl` is read at each request: with PORT=0 it is known after the start. */
-export type SessionDeps = { pool: Pool; checks: Pool; secrets: Secrets; publicUrl: string }
+export type SessionDeps = {
+  pool: Pool
+  checks: Pool
+  secrets: Secrets
+  publicUrl: string
+  /** Null: there is no console. */
+  console: ConsoleSource | null
+}
 
 const isSecure = ({ publicUrl }: SessionDeps): boolean => publicUrl.startsWith('https:')
 
@@ -46,9 +54,13 @@ export function callerOf(ctx: Context) {
   return { network, device: { address: address === '' ? null : address, userAgent: ctx.get('User-Agent') || null } }
 }
 
-/** The path and query of this service that `next` names; anything else is the page of the account. */
-export function localPath(next: string | null | undefined): string {
-  const fallback = '/console/account'
+/** Where somebody goes who has signed in and wanted nothing else: to the console, or to the page of the account where there is none. */
+export const homeOf = ({ console }: Pick<SessionDeps, 'console'>): string =>
+  console && console.state() !== 'missing' ? '/console' : '/console/account'
+
+/** The path and query of this service that `next` names; anything else is `homeOf`. */
+export function localPath(deps: SessionDeps, next: string | null | undefined): string {
+  const fallback = homeOf(deps)
   // A browser takes a backslash for a slash, drops tabs and line breaks, and `//host` is another host.
   if (!next || next.length > 8_000 || !/^\/(?![/\\])[!-~]*$/.test(next) || next.includes('\\')) return fallback
   const { origin, pathname, search } = new URL(next, 'http://local')

@@ -57,14 +57,14 @@ export const requestOf = (failed: Failed | undefined): Html | false =>
   failed?.request !== undefined && html`<p class="small">Request ${failed.request}</p>`
 
 export async function getSignIn(deps: PageDeps, ctx: Context): Promise<void> {
-  const to = localPath(ctx.query.next as string | undefined)
+  const to = localPath(deps, ctx.query.next as string | undefined)
   if (await signedIn(deps, ctx)) return redirectTo(ctx, to)
   return showSignIn(deps, ctx, to, { ...(ctx.query.done === 'signed-out' && { done: 'You are signed out.' }) })
 }
 
 export async function postSignIn(deps: PageDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
-  const to = localPath(form.get('next'))
+  const to = localPath(deps, form.get('next'))
   // The password is not even looked at.
   if (deps.provider?.isRequired) return showSignIn(deps, ctx, to, { failed: NO_PASSWORDS })
   const email = form.get('email')
@@ -78,7 +78,7 @@ export async function postSignIn(deps: PageDeps, ctx: Context): Promise<void> {
 
 export async function postPasskey(deps: PageDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
-  const to = localPath(form.get('next'))
+  const to = localPath(deps, form.get('next'))
   if (deps.provider?.isRequired) return showSignIn(deps, ctx, to, { failed: NO_PASSKEYS })
   const answer = answerIn(deps, form)
   const outcome = answer ? await signInWithPasskey(deps, answer, callerOf(ctx)) : ({ is: 'wrong' } as const)
@@ -118,14 +118,14 @@ ${field({ name: 'code', label: 'Code', autocomplete: 'one-time-code', hint, isCo
 }
 
 export async function getCode(deps: SessionDeps, ctx: Context): Promise<void> {
-  const to = localPath(ctx.query.next as string | undefined)
+  const to = localPath(deps, ctx.query.next as string | undefined)
   if (!(await pending(deps, ctx, 'code'))) return redirectTo(ctx, withNext('/sign-in', to))
   showCode(deps, ctx, to)
 }
 
 export async function postCode(deps: SessionDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
-  const to = localPath(form.get('next'))
+  const to = localPath(deps, form.get('next'))
   const found = await pending(deps, ctx, 'code')
   const outcome = found ? await confirmCode(deps, found, form.get('code'), callerOf(ctx)) : ({ is: 'ended' } as const)
   if (outcome.is === 'ended') return redirectTo(ctx, withNext('/sign-in', to))
@@ -138,7 +138,7 @@ export async function postCode(deps: SessionDeps, ctx: Context): Promise<void> {
 export async function getSetUp(
   deps: SessionDeps,
   ctx: Context,
-  to = localPath(ctx.query.next as string | undefined),
+  to = localPath(deps, ctx.query.next as string | undefined),
   failed?: string,
 ): Promise<void> {
   const found = await pending(deps, ctx, 'set_up')
@@ -156,7 +156,7 @@ ${field({ name: 'code', label: 'The code that the app shows', autocomplete: 'one
 
 export async function postSetUp(deps: SessionDeps, ctx: Context): Promise<void> {
   const form = await readForm(deps, ctx)
-  const to = localPath(form.get('next'))
+  const to = localPath(deps, form.get('next'))
   const found = await pending(deps, ctx, 'set_up')
   if (!found) return redirectTo(ctx, withNext('/sign-in', to))
   const made = await confirmSetUp(deps, found, form.get('code'), callerOf(ctx).device)

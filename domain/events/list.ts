@@ -17,7 +17,8 @@ export type EventRow = {
 type Order = 'asc' | 'desc'
 type EventPage = { limit: number; offset: number; order: Order }
 
-const SHOWN = `e.id, ${publicEventId('e')} as event_id, e.name, e.user_id, e.happened_at, e.properties`
+/** Of `events e`. */
+export const EVENT_COLUMNS = `e.id, ${publicEventId('e')} as event_id, e.name, e.user_id, e.happened_at, e.properties`
 
 const UPTO = { asc: '>=', desc: '<=' }
 
@@ -27,7 +28,7 @@ const UPTO = { asc: '>=', desc: '<=' }
 const statement = (first: string, order: Order, isBehind: string) => `
   with ${first}
   select e.*, ${isBehind} as is_behind from first f cross join lateral (
-    select ${SHOWN} from events e where environment = $1 and (happened_at, id) ${UPTO[order]} (f.happened_at, f.id)
+    select ${EVENT_COLUMNS} from events e where environment = $1 and (happened_at, id) ${UPTO[order]} (f.happened_at, f.id)
     order by happened_at ${order}, id ${order} limit $2) e
   order by e.happened_at ${order}, e.id ${order}`
 
@@ -107,7 +108,7 @@ export async function listEvents(db: Db, environment: Environment, { limit, offs
 export async function getEvent(db: Db, environment: Environment, id: string): Promise<EventRow> {
   const { rows } = await db.query<EventRow>({
     name: 'get-event',
-    text: `select ${SHOWN} from events e where environment = $1 and id = $2 order by id limit 1`,
+    text: `select ${EVENT_COLUMNS} from events e where environment = $1 and id = $2 order by id limit 1`,
     values: [environment, id],
   })
   if (!rows[0]) throw notFound('event')

@@ -9,7 +9,15 @@ export type Operator = { id: string; email: string; name: string; isOwner: boole
  * `isRecent`: the operator has given a password, a code or a passkey within the last ten minutes. `authenticatedAt`: null where a provider does
  * not say it. `isByProvider`: single sign-on has made the session.
  */
-export type SignedIn = { operator: Operator; session: string; authenticatedAt: string | null; isRecent: boolean; isByProvider: boolean }
+export type SignedIn = {
+  operator: Operator
+  session: string
+  authenticatedAt: string | null
+  isRecent: boolean
+  isByProvider: boolean
+  /** When the session ends if it is not used. */
+  idleUntil: string
+}
 
 /** What is missing after the right password. */
 export type MissingStep = 'code' | 'set_up'
@@ -18,7 +26,8 @@ export type PendingSession = { operator: Operator; session: string; awaits: Miss
 /** From where a session is used. */
 export type Device = { address: string | null; userAgent: string | null }
 
-const IN_FORCE = `s.expires_at > clock_timestamp() and s.last_used_at > clock_timestamp() - interval '8 hours' and o.closed_at is null`
+/** SQL: whether the session `s` of the operator `o` has not ended. */
+export const IN_FORCE = `s.expires_at > clock_timestamp() and s.last_used_at > clock_timestamp() - interval '8 hours' and o.closed_at is null`
 /**
  * Where a second factor is demanded a session without one opens nothing, also one that began at the same moment as the demand. A passkey is both
  * factors.
@@ -40,13 +49,15 @@ type Row = {
   authenticated_at: string | null
   is_recent: boolean
   is_use_due: boolean
+  idle_until: string
 }
 
 async function find(db: Db, token: string): Promise<Row | null> {
   const { rows } = await db.query<Row>({
     name: 'find-operator-session',
     text: `select s.id as session, o.id, o.email, o.name, o.is_owner, s.awaits, s.by_provider, s.authenticated_at,
-             coalesce(s.authenticated_at > clock_timestamp() - interval '10 minutes', false) as is_recent, ${IS_USE_DUE} as is_use_due
+             coalesce(s.authenticated_at > clock_timestamp() - interval '10 minutes', false) as is_recent, ${IS_USE_DUE} as is_use_due,
+             least(s.expires_at, case when ${IS_USE_DUE} then clock_timestamp() else s.last_used_at end + interval '8 hours') as idle_until
            from operator_sessions s join operators o on o.id = s.operator cross join operator_policy p
            where s.hash = $1 and ${IN_FORCE} and ${IS_ENOUGH}`,
     values: [hashKey(token)],
@@ -73,6 +84,7 @@ export async function readSession(db: Db, token: string): Promise<SignedIn | nul
     authenticatedAt: row.authenticated_at,
     isRecent: row.is_recent,
     isByProvider: row.by_provider,
+    idleUntil: row.idle_until,
   }
 }
 

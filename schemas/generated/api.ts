@@ -1133,6 +1133,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/analytics/charts": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get several charts at once
+         * @description Up to 12 charts with the same parameters, from the facts of one moment: `as_of` is the same in all of them, and each has the figures that it has
+         *     alone. They come in the order of `codes[]`. A chart that does not have a filter or the segmentation of the question is no fault of the others: it is
+         *     left out, and `left_out` says why. What no chart has is 400, as is a code that is none or is repeated.
+         */
+        get: operations["v4ListAnalyticsCharts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/analytics/charts/{chart_code}": {
         parameters: {
             query?: never;
@@ -2184,7 +2212,7 @@ export interface paths {
         };
         /**
          * List events
-         * @description Occurrences of the environment, sorted by `happened_at`, ties by id in the same direction. The list is paged by `offset` and never has a `next_cursor`; to take out everything that happened, create an export.
+         * @description Occurrences of the environment, sorted by `happened_at`, ties by id in the same direction. The list is paged by `offset` and has no `next_cursor` then. With a filter or `starting_after` it is paged by cursor; the id of any event is a cursor. Such a page may have fewer events than `limit`, or none, although more follow: a request looks at 10,000 events at most. To take out everything that happened, create an export.
          */
         get: operations["v4ListEvents"];
         put?: never;
@@ -2200,6 +2228,32 @@ export interface paths {
          *     Subscription facts count in analytics and reach automations and integrations, but make no purchase and grant no entitlement.
          */
         post: operations["v4CreateEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/events/catalogue": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the names of events
+         * @description The events of the catalogue and the custom events of the last seven days, with how often each happened: the most frequent ones first. The newest 200,000 events are counted. Where more happened, `counted` says how many of those since `counted_since` have the name, and the counts of a longer time are null. At most 1,000 names of events that happened.
+         */
+        get: operations["v4ListEventCatalogue"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3253,7 +3307,7 @@ export interface paths {
          *     test mode or the sandbox account. An `api_key` that says test (`sk_test_`, `rk_test_`, `pdl_sdbx_`) counts, with its
          *     `webhook_secret`, as the sandbox pair; a live `sandbox_api_key` is 400.
          *
-         *     403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server only.
+         *     403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server and the console only.
          */
         post: operations["v4UpdateStoreConfig"];
         delete?: never;
@@ -4578,7 +4632,9 @@ export interface components {
          *           "data": [
          *             {
          *               "start_time": 1772323200,
-         *               "value": 3
+         *               "end_time": 1772409600,
+         *               "value": 3,
+         *               "partial": false
          *             }
          *           ]
          *         },
@@ -4589,7 +4645,9 @@ export interface components {
          *           "data": [
          *             {
          *               "start_time": 1772323200,
-         *               "value": 1
+         *               "end_time": 1772409600,
+         *               "value": 1,
+         *               "partial": false
          *             }
          *           ]
          *         }
@@ -4601,7 +4659,9 @@ export interface components {
          *         "data": [
          *           {
          *             "start_time": 1772323200,
-         *             "value": 4
+         *             "end_time": 1772409600,
+         *             "value": 4,
+         *             "partial": false
          *           }
          *         ]
          *       },
@@ -4645,6 +4705,33 @@ export interface components {
             /** @description Start of the first bucket that can still change without a new fact, by time alone. */
             incomplete_from: number | null;
         };
+        AnalyticsChartList: {
+            /** @enum {string} */
+            object: "list";
+            /** @enum {string} */
+            url: "/v4/analytics/charts";
+            data: components["schemas"]["AnalyticsChart"][];
+            has_more: boolean;
+            /** @description The charts that cannot be shown with these parameters. Left out when there are none. */
+            left_out?: components["schemas"]["AnalyticsChartLeftOut"][];
+        };
+        /**
+         * @example {
+         *       "code": "users-overview",
+         *       "details": [
+         *         {
+         *           "field": "filter[product_id][]",
+         *           "message": "does not filter these figures"
+         *         }
+         *       ]
+         *     }
+         */
+        AnalyticsChartLeftOut: {
+            /** @description As asked for, alias or not. */
+            code: string;
+            /** @description What the chart alone would refuse. */
+            details: components["schemas"]["ErrorDetail"][];
+        };
         AnalyticsSeries: {
             label: string;
             total: number;
@@ -4677,7 +4764,11 @@ export interface components {
         AnalyticsPoint: {
             /** @description Unix second at which the bucket begins. */
             start_time: number;
+            /** @description Unix second before which the bucket ends, the start of the next one, or `to` in the last. */
+            end_time: number;
             value: number;
+            /** @description Whether this is less than a whole bucket: the window begins or ends inside of it, or it is not over yet. In `dataPrev` only what the window cuts is. */
+            partial: boolean;
         };
         /** @description Transactions in a currency without any rate; they count, but not as money. Left out when there are none. */
         AnalyticsUnconverted: components["schemas"]["UnconvertedMoney"][];
@@ -6172,7 +6263,7 @@ export interface components {
              *     |---|---|
              *     | 400 | `invalid_data` `invalid_request` `invalid_product_id` `product_not_in_project` `cannot_set_main_directly` |
              *     | 401 | `control_unauthorized` |
-             *     | 403 | `control_forbidden` `insufficient_scope` |
+             *     | 403 | `control_forbidden` `insufficient_scope` `sign_in_again` |
              *     | 404 | `not_found`, `invalid_request` (no such route) |
              *     | 405, 413, 415 | `invalid_request` |
              *     | 409 | `already_exists` `offering_already_exists` `conflict` `idempotency_conflict` `idempotency_in_progress` `confirmation_invalid` |
@@ -6744,6 +6835,54 @@ export interface components {
             url: "/v4/events";
             data: components["schemas"]["Event"][];
             has_more: components["schemas"]["HasMore"];
+            /** @description Pass it unchanged as `starting_after`. Present only where the request has a filter or `starting_after`, and `has_more` is true. */
+            next_cursor?: string;
+        };
+        EventType: {
+            /** @enum {string} */
+            object: "event_type";
+            event_name: string;
+            /** @description Of the catalogue; of a custom event its name. */
+            title: string;
+            /** @description Of the catalogue; null for a custom event. */
+            uid: string | null;
+            /** @description Null when more than 200,000 events happened in the last 24 hours. */
+            count_24h: number | null;
+            /** @description Null when more than 200,000 events happened in the last seven days. */
+            count_7d: number | null;
+            /** @description Since `counted_since`. */
+            counted: number;
+            last_happened_at: components["schemas"]["NullableTime"];
+        };
+        /**
+         * @example {
+         *       "object": "list",
+         *       "url": "/v4/events/catalogue",
+         *       "data": [
+         *         {
+         *           "object": "event_type",
+         *           "event_name": "trial_started",
+         *           "title": "Trial Started",
+         *           "uid": "1",
+         *           "count_24h": 41,
+         *           "count_7d": 302,
+         *           "counted": 302,
+         *           "last_happened_at": "2026-03-01T08:59:12Z"
+         *         }
+         *       ],
+         *       "has_more": false,
+         *       "as_of": "2026-03-01T09:00:00Z",
+         *       "counted_since": "2026-02-22T09:00:00Z"
+         *     }
+         */
+        EventCatalogue: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/events/catalogue";
+            data: components["schemas"]["EventType"][];
+            has_more: components["schemas"]["HasNoMore"];
+            as_of: components["schemas"]["Time"];
+            counted_since: components["schemas"]["Time"];
         };
         /**
          * @example {
@@ -10581,6 +10720,14 @@ export interface components {
          */
         ChartCode: string;
         /**
+         * @description The codes of the charts; one parameter for each.
+         * @example [
+         *       "sales",
+         *       "mrr"
+         *     ]
+         */
+        ChartCodes: string[];
+        /**
          * @description `realtime`.
          * @example realtime
          */
@@ -14103,6 +14250,185 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4ListAnalyticsCharts: {
+        parameters: {
+            query: {
+                /**
+                 * @description The codes of the charts; one parameter for each.
+                 * @example [
+                 *       "sales",
+                 *       "mrr"
+                 *     ]
+                 */
+                "codes[]": components["parameters"]["ChartCodes"];
+                /**
+                 * @description Facts from this Unix second on. Without time zone, buckets step from here.
+                 * @example 1772323200
+                 */
+                from?: components["parameters"]["FiguresFrom"];
+                /**
+                 * @description Facts before this Unix second; later than `from`. The second after now when left out.
+                 * @example 1774915200
+                 */
+                to?: components["parameters"]["FiguresTo"];
+                /**
+                 * @description Length of the buckets, at most 2,000 of them.
+                 * @example day
+                 */
+                unit?: components["parameters"]["FiguresUnit"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description One series for each value of this attribute, which the meta of the chart lists.
+                 * @example country
+                 */
+                segmentation?: components["parameters"]["FiguresSegmentation"];
+                /**
+                 * @description Series before `Other`. Without effect unless segmented.
+                 * @example 50
+                 */
+                max_series?: components["parameters"]["FiguresMaxSeries"];
+                /**
+                 * @description An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+                 * @example Europe/Berlin
+                 */
+                timezone?: components["parameters"]["FiguresTimezone"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Adds to each series where its buckets lie in the window before.
+                 * @example false
+                 */
+                previous?: components["parameters"]["FiguresPrevious"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "EUR"
+                 *     ]
+                 */
+                "filter[purchase_currency][]"?: components["parameters"]["FiguresFilterPurchaseCurrency"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only these locales; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "de-DE"
+                 *     ]
+                 */
+                "filter[locale][]"?: components["parameters"]["FiguresFilterLocale"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The charts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsChartList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4GetAnalyticsChart: {
         parameters: {
             query?: {
@@ -17495,6 +17821,33 @@ export interface operations {
                  * @example asc
                  */
                 sort_order?: "asc" | "desc";
+                /**
+                 * @description `next_cursor` of the page before, or the id of an event. An id of no event gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example evt_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                starting_after?: string;
+                /**
+                 * @description Only these events, by uid or slug of the catalogue or by custom slug; repeat it for several.
+                 * @example [
+                 *       "trial_started"
+                 *     ]
+                 */
+                "filter[event_name][]"?: string[];
+                /**
+                 * @description Only events of this user.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                "filter[customer_uid]"?: components["schemas"]["IdInPath"];
+                /**
+                 * @description Only events that happened at this time or later.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                "filter[from]"?: string;
+                /**
+                 * @description Only events that happened before this time.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                "filter[to]"?: string;
             };
             header?: {
                 /**
@@ -17516,6 +17869,7 @@ export interface operations {
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17567,6 +17921,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["EventBatch"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListEventCatalogue: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The names. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventCatalogue"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -73,6 +73,8 @@ export const v4CreateSegmentBody: ValidateFunction
 export const answerSystemSegmentList: ValidateFunction
 export const v4GetSegmentPath: ValidateFunction
 export const v4UpdateSegmentBody: ValidateFunction
+export const answerAnalyticsChartList: ValidateFunction
+export const v4ListAnalyticsChartsQuery: ValidateFunction
 export const answerAnalyticsChart: ValidateFunction
 export const v4GetAnalyticsChartPath: ValidateFunction
 export const v4GetAnalyticsChartQuery: ValidateFunction
@@ -138,6 +140,7 @@ export const answerEventList: ValidateFunction
 export const v4ListEventsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction
 export const v4CreateEventsBody: ValidateFunction
+export const answerEventCatalogue: ValidateFunction
 export const answerEvent: ValidateFunction
 export const v4GetEventPath: ValidateFunction
 export const answerExport: ValidateFunction

@@ -39,6 +39,7 @@ const RULES: Record<string, string> = {
   v4UpdateExperiment: CONDITIONS,
   v4GetExperimentsSummary: 'currency|from|to|environment',
   v4GetAnalyticsChart: FIGURES,
+  v4ListAnalyticsCharts: `codes\\[\\]|${FIGURES}`,
   v4ListAnalyticsChartFacts: `start_time|series|segment|${FIGURES}`,
   v4ExplainAnalyticsChart: `start_time|series|segment|${FIGURES}`,
   v4GetAnalyticsCard: FIGURES,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Logger, pino } from 'pino'
 import { answerCheck } from '../../api/answer-check.ts'
+import type { ConsoleSource } from '../../api/console/source.ts'
 import { metrics } from '../../api/metrics.ts'
 import type { RateLimit } from '../../api/rate-limit.ts'
 import { readiness } from '../../api/readiness.ts'
@@ -145,6 +146,8 @@ export type TestApiOptions = {
   documents?: Outgoing
   /** The provider of single sign-on. */
   openId?: OpenIdOptions
+  /** The pages of the console. */
+  console?: ConsoleSource
   /** The address that the service has for the world, where it matters; `localhost` with the port that the system has chosen. */
   publicUrl?: string | 'localhost'
 }
@@ -237,6 +240,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     oauthRegistration: options.oauthRegistration ?? true,
     clientDocuments: clientDocuments(options.documents ?? out),
     provider: options.openId ? openIdProvider(options.openId, out) : null,
+    console: options.console ?? null,
     mcpOrigins: ['https://assistant.example.org'],
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: { ...storeVerifiers(pool, reached.stores), ...options.verifiers },

@@ -52,6 +52,7 @@ test('arguments have the names of parameters and fields', async () => {
   const of = (name: string) => Object.keys(tools.get(name)!.inputSchema.properties!)
   expect(of('list_customers')).toEqual(expect.arrayContaining(['limit', 'page', 'filter_status', 'filter_target_platform']))
   expect(of('get_analytics_chart')).toEqual(expect.arrayContaining(['chart_code', 'from', 'filter_country']))
+  expect(of('list_analytics_charts')).toEqual(expect.arrayContaining(['codes', 'filter_country']))
   expect(of('create_product')).toEqual(expect.arrayContaining(['idempotency_key']))
   expect(of('delete_product')).toEqual(expect.arrayContaining(['product_id', 'confirmation_token', 'confirm_id', 'reason']))
   expect(of('list_products')).not.toContain('idempotency_key')

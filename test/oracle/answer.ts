@@ -5,7 +5,7 @@ import { type Exact, exact, magnitude, order, over, plus, shown, sum, times, ZER
 import type { Fact, Question } from './facts.ts'
 import type { Instant } from './history.ts'
 import { type Chart, type LeftOut, type Measured, totalOf } from './series.ts'
-import { bucketsOf, preceding, type Unit, type Window } from './windows.ts'
+import { bucketsOf, isCut, preceding, type Unit, type Window } from './windows.ts'
 import type { World } from './world.ts'
 
 export type ChartQuestion = Question & {
@@ -18,12 +18,14 @@ export type ChartQuestion = Question & {
   previous?: boolean
 }
 
+type Point = { start_time: Instant; end_time: Instant; value: number; partial: boolean }
+
 export type AnsweredSeries = {
   label: string
   total: number
   totalPrev: number
-  data: { start_time: Instant; value: number }[]
-  dataPrev?: { start_time: Instant; value: number }[]
+  data: Point[]
+  dataPrev?: Point[]
   complete?: { to: Instant; total: number; totalPrev: number }
   totalWeight?: number
   totalPrevWeight?: number
@@ -77,6 +79,12 @@ function answered(chart: Chart, measured: Measured, question: ChartQuestion, wor
   const { window, unit, zone } = question
   const { now } = world.history
   const buckets = bucketsOf(window, unit, zone, now)
+  const point = (bucket: Window, isCut: boolean): Point => ({
+    start_time: bucket.from,
+    end_time: bucket.to,
+    value: figure(chart, valueOver(measured, bucket, now)),
+    partial: isCut || now < bucket.to,
+  })
   const weights =
     measured.kind === 'ratio'
       ? {
@@ -88,11 +96,9 @@ function answered(chart: Chart, measured: Measured, question: ChartQuestion, wor
     label: measured.label,
     total: figure(chart, total(measured, question, buckets, now)),
     totalPrev: figure(chart, before(measured, window, now)),
-    data: buckets.map(bucket => ({ start_time: bucket.from, value: figure(chart, valueOver(measured, bucket, now)) })),
+    data: buckets.map(bucket => point(bucket, isCut(bucket, window, unit, zone))),
     ...(question.previous && {
-      dataPrev: buckets
-        .map(bucket => earlier(bucket, window))
-        .map(bucket => ({ start_time: bucket.from, value: figure(chart, valueOver(measured, bucket, now)) })),
+      dataPrev: buckets.map(bucket => point(earlier(bucket, window), isCut(bucket, window, unit, zone))),
     }),
     ...complete(chart, measured, question, world),
     ...weights,

@@ -40,5 +40,13 @@ export function bucketsOf(window: Window, unit: Unit, zone: string | undefined, 
   return buckets
 }
 
+/** Whether the bucket is less than a whole one of its unit, because the window begins or ends inside of it. */
+export function isCut(bucket: Window, window: Window, unit: Unit, zone: string | undefined): boolean {
+  const buckets = bucketsOf(window, unit, zone, window.to)
+  const whole = zone === undefined ? plainEdge(window.from, unit, buckets.length) : nextEdge(buckets.at(-1)!.from, unit, zone)
+  const isCutAtTheEnd = bucket.to === window.to && whole > window.to
+  return isCutAtTheEnd || (zone !== undefined && bucket.from === window.from && nextEdge(window.from - 1, unit, zone) !== window.from)
+}
+
 /** The window of the same length before it. */
 export const preceding = ({ from, to }: Window): Window => ({ from: from - (to - from), to: from })

@@ -64,6 +64,6 @@ export const refusals = async (api: Operations) => {
   await api.v4GetUser({ path: { user_id: 'a' }, headers: { 'Idempotency-Key': 'a' } })
   // @ts-expect-error the user of the list is missing
   all(api.v4ListUserPurchases)
-  // @ts-expect-error pages by offset: it would end after one page
-  all(api.v4ListEvents)
+  // @ts-expect-error pages by offset alone: it would end after one page
+  all(api.v4ListScheduledReports)
 }

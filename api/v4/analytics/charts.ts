@@ -1,14 +1,16 @@
-import { filtersOf, segmentationsOf } from '../../../domain/analytics/figures/attributes.ts'
+import { rulesOf } from '../../../domain/analytics/figures/attributes.ts'
+import type { Bucket } from '../../../domain/analytics/figures/buckets.ts'
 import { type ChartMeasure, type ChartOf, chartOf, TOTAL_TYPE } from '../../../domain/analytics/figures/chart-table.ts'
 import { today } from '../../../domain/analytics/figures/charts/card.ts'
-import { type ChartFigures, chartFigures } from '../../../domain/analytics/figures/charts/chart.ts'
+import { type ChartFigures, chartFigures, chartsFigures } from '../../../domain/analytics/figures/charts/chart.ts'
 import type { FigureLine } from '../../../domain/analytics/figures/charts/lines.ts'
 import { type Quotient, roundedFigure } from '../../../domain/analytics/figures/charts/rounding.ts'
 import type { LabelledLine } from '../../../domain/analytics/figures/charts/segmented.ts'
-import { queryContext, readQuestion } from '../../../domain/analytics/figures/question.ts'
+import { readChartsQuestion } from '../../../domain/analytics/figures/charts/several.ts'
+import { type FigureQuestion, queryContext, readQuestion } from '../../../domain/analytics/figures/question.ts'
 import { notFound } from '../../../domain/kernel/refusal.ts'
 import { expensiveRead } from '../../operation.ts'
-import { behindField, behindHeader } from '../../pagination.ts'
+import { behindField, behindHeader, fullList } from '../../pagination.ts'
 import { unconverted } from './unconverted.ts'
 
 /** Decimals of money and percentages. */
@@ -16,8 +18,8 @@ const PLACES = 2
 
 export const decimalsOf = (measure: ChartMeasure): number => (measure === 'count' ? 0 : PLACES)
 
-/** The times of the shown values. `previousStarts`: empty unless requested. */
-type Shown = Pick<ChartFigures, 'starts' | 'previousStarts' | 'completeTo'> & { places: number; withPrevious: boolean }
+/** The times of the shown values. `previous`: empty unless requested. */
+type Shown = Pick<ChartFigures, 'buckets' | 'previous' | 'completeTo'> & { now: number; places: number; withPrevious: boolean }
 
 /** Absent where the chart follows no outcomes. */
 function complete({ complete: part }: FigureLine, { completeTo, places }: Pick<Shown, 'completeTo' | 'places'>) {
@@ -29,14 +31,18 @@ function complete({ complete: part }: FigureLine, { completeTo, places }: Pick<S
 /** A series in the answer. */
 function series({ label, line }: LabelledLine, shown: Shown) {
   const figure = (value: Quotient) => roundedFigure(value, shown.places)
-  const points = (values: Quotient[], starts: number[]) => values.map((value, i) => ({ start_time: starts[i]!, value: figure(value) }))
+  const points = (values: Quotient[], buckets: readonly Bucket[]) =>
+    values.map((value, i) => {
+      const { from, to, isCut } = buckets[i]!
+      return { start_time: from, end_time: to, value: figure(value), partial: isCut || shown.now < to }
+    })
   return {
     label,
     total: figure(line.total),
     totalPrev: figure(line.totalPrev),
     ...(line.weights && { totalWeight: Number(line.weights.total), totalPrevWeight: Number(line.weights.totalPrev) }),
-    data: points(line.data, shown.starts),
-    ...(shown.withPrevious && { dataPrev: points(line.dataPrev, shown.previousStarts) }),
+    data: points(line.data, shown.buckets),
+    ...(shown.withPrevious && { dataPrev: points(line.dataPrev, shown.previous) }),
     ...complete(line, shown),
   }
 }
@@ -45,39 +51,67 @@ function series({ label, line }: LabelledLine, shown: Shown) {
 const relationOf = (chart: ChartOf, isSegmented: boolean) =>
   isSegmented ? (chart.kind === 'ratio' ? ('independent' as const) : ('partsOfWhole' as const)) : chart.relation
 
+/** A chart as it was requested. `code`: as the caller wrote it, alias or not. */
+type Requested = { chart: ChartOf; code: string; own: 0 | 1; question: FigureQuestion }
+
+function answered(figures: ChartFigures, { chart, code, own, question }: Requested) {
+  const shown = { ...figures, now: question.now, places: decimalsOf(chart.measure), withPrevious: question.previous }
+  return {
+    object: 'analytics_chart' as const,
+    url: `/v4/analytics/charts/${code}`,
+    code,
+    from: question.window.from,
+    to: question.window.to,
+    unit: question.unit,
+    environment: own,
+    currency: question.currency,
+    measure: chart.measure,
+    totalType: TOTAL_TYPE[chart.kind],
+    seriesRelation: relationOf(chart, question.segmentation !== null),
+    maxSeries: question.maxSeries,
+    horizontalLabelType: 'default' as const,
+    series: figures.series.map(line => series(line, shown)),
+    ...(question.segmentation && { segmentation: question.segmentation.code }),
+    ...(figures.summary && { summarySeries: series(figures.summary, shown) }),
+    ...unconverted(figures.unconverted),
+    ...complete(figures.whole, shown),
+    as_of: figures.asOf,
+    ...behindField(figures.behind),
+    incomplete_from: figures.incompleteFrom,
+  }
+}
+
+const NUMBER = { sandbox: 0, production: 1 } as const
+
 export const v4GetAnalyticsChart = expensiveRead(
   'v4GetAnalyticsChart',
-  async ({ path, query, environment, environmentKind, db, deps: { facts } }) => {
-    const chart = chartOf(path.chart_code)
+  async ({ path: { chart_code: code }, query, environment, environmentKind, db, deps: { facts } }) => {
+    const chart = chartOf(code)
     if (!chart) throw notFound('chart')
-    const own = environmentKind === 'production' ? 1 : 0
-    const rules = { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own } as const
-    const question = readQuestion(query, rules, await queryContext(db, environment, query.currency))
-    const figures = await chartFigures(facts, environment, chart, question)
-    const shown = { ...figures, places: decimalsOf(chart.measure), withPrevious: question.previous }
+    const own = NUMBER[environmentKind]
+    const question = readQuestion(query, { ...rulesOf(chart), own }, await queryContext(db, environment, query.currency))
+    return { body: answered(await chartFigures(facts, environment, chart, question), { chart, code, own, question }) }
+  },
+)
+
+export const v4ListAnalyticsCharts = expensiveRead(
+  'v4ListAnalyticsCharts',
+  async ({ query, environment, environmentKind, db, deps: { facts } }) => {
+    const own = NUMBER[environmentKind]
+    const { question, charts, leftOut } = readChartsQuestion(query, own, await queryContext(db, environment, query.currency))
+    const figures = await chartsFigures(
+      facts,
+      environment,
+      charts.map(({ chart }) => chart),
+      question,
+    )
     return {
       body: {
-        object: 'analytics_chart' as const,
-        url: `/v4/analytics/charts/${path.chart_code}`,
-        code: path.chart_code,
-        from: question.window.from,
-        to: question.window.to,
-        unit: question.unit,
-        environment: own as 0 | 1,
-        currency: question.currency,
-        measure: chart.measure,
-        totalType: TOTAL_TYPE[chart.kind],
-        seriesRelation: relationOf(chart, question.segmentation !== null),
-        maxSeries: question.maxSeries,
-        horizontalLabelType: 'default' as const,
-        series: figures.series.map(line => series(line, shown)),
-        ...(question.segmentation && { segmentation: question.segmentation.code }),
-        ...(figures.summary && { summarySeries: series(figures.summary, shown) }),
-        ...unconverted(figures.unconverted),
-        ...complete(figures.whole, shown),
-        as_of: figures.asOf,
-        ...behindField(figures.behind),
-        incomplete_from: figures.incompleteFrom,
+        ...fullList(
+          '/v4/analytics/charts',
+          charts.map((one, i) => answered(figures[i]!, { ...one, own, question })),
+        ),
+        ...(leftOut.length > 0 && { left_out: leftOut }),
       },
     }
   },
@@ -97,8 +131,7 @@ export const v4GetAnalyticsCard = expensiveRead(
   'v4GetAnalyticsCard',
   async ({ path, query, environment, environmentKind, db, deps: { facts } }) => {
     if (path.card_code !== 'realtime') throw notFound('card')
-    const own = environmentKind === 'production' ? 1 : 0
-    const rules = { filters: filtersOf(SALES), segmentations: segmentationsOf(SALES), own } as const
+    const rules = { ...rulesOf(SALES), own: NUMBER[environmentKind] }
     const question = readQuestion(query, rules, await queryContext(db, environment, query.currency))
     const figures = await today(facts, environment, question)
     return {

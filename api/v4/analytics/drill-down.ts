@@ -1,4 +1,4 @@
-import { filtersOf, segmentationsOf } from '../../../domain/analytics/figures/attributes.ts'
+import { rulesOf } from '../../../domain/analytics/figures/attributes.ts'
 import { chartOf } from '../../../domain/analytics/figures/chart-table.ts'
 import { roundedFigure } from '../../../domain/analytics/figures/charts/rounding.ts'
 import { decimalText } from '../../../domain/analytics/figures/drill-down/decimals.ts'
@@ -24,7 +24,7 @@ async function requestedNumber(code: string, query: NumberQuery, { environment, 
   const chart = chartOf(code)
   if (!chart) throw notFound('chart')
   const own = environmentKind === 'production' ? 1 : 0
-  const rules = { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own } as const
+  const rules = { ...rulesOf(chart), own } as const
   return readNumber(query, chart, rules, await queryContext(db, environment, query.currency ?? 'USD'))
 }
 

@@ -1,13 +1,18 @@
 import { setImmediate as othersFirst } from 'node:timers/promises'
+import { eventType, slugOf } from '../../../domain/events/catalogue.ts'
+import { countEvents } from '../../../domain/events/event-counts.ts'
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../../../domain/events/item.ts'
 import { type EventRow, getEvent, listEvents } from '../../../domain/events/list.ts'
+import { listEventsAfter } from '../../../domain/events/list-after.ts'
 import { appendBatch } from '../../../domain/ingestion/append.ts'
+import { invalidField } from '../../../domain/kernel/refusal.ts'
 import { details } from '../../../schemas/details.ts'
 import { validateEventInput } from '../../../schemas/generated/operations.ts'
+import type { Input } from '../../../schemas/operation-types.ts'
 import { rehearsal, transaction } from '../../../store/transaction.ts'
 import { invalidData } from '../../errors.ts'
-import { onPool } from '../../operation.ts'
-import { offsetPage } from '../../pagination.ts'
+import { expensiveRead, onPool } from '../../operation.ts'
+import { offsetPage, restartedHeader } from '../../pagination.ts'
 
 const event = ({ id, event_id, name, user_id, happened_at, properties }: EventRow) => ({
   object: 'event' as const,
@@ -24,10 +29,49 @@ export const v4GetEvent = onPool('v4GetEvent', async ({ path, environment, db })
   body: event(await getEvent(db, environment, path.event_id)),
 }))
 
-export const v4ListEvents = onPool('v4ListEvents', async ({ query: { limit, offset, sort_order }, environment, deps }) => {
-  const { rows, isBehind } = await listEvents(deps.listing, environment, { limit, offset, order: sort_order })
+/** The filter and cursor of a request; null where it pages by offset alone, as documented. */
+function pagedByCursor(query: Input<'v4ListEvents'>['query']) {
+  const { starting_after: after, offset } = query
+  const filter = {
+    // A name that is no event type stays: it matches nothing.
+    names: query['filter[event_name][]']?.map(type => slugOf(type) ?? type),
+    user: query['filter[customer_uid]'],
+    from: query['filter[from]'],
+    to: query['filter[to]'],
+  }
+  if (after === undefined && Object.values(filter).every(value => value === undefined)) return null
+  if (offset > 0) throw invalidField('offset', 'must be 0 with a filter or starting_after: go on with next_cursor')
+  return { after, filter }
+}
+
+export const v4ListEvents = onPool('v4ListEvents', async ({ query, environment, db, deps }) => {
+  const { limit, offset, sort_order: order } = query
+  const paged = pagedByCursor(query)
+  if (paged) {
+    const { rows, lookedUpTo, restarted } = await listEventsAfter(db, environment, { ...paged, limit, order })
+    const list = offsetPage({ url: '/v4/events', rows, limit, item: event })
+    const next = list.has_more ? list.data.at(-1)!.id : lookedUpTo
+    return { body: next === null ? list : { ...list, has_more: true, next_cursor: next }, headers: restartedHeader(restarted) }
+  }
+  const { rows, isBehind } = await listEvents(deps.listing, environment, { limit, offset, order })
   if (isBehind) deps.blocks.cut(environment)
   return { body: offsetPage({ url: '/v4/events', rows, limit, item: event }) }
+})
+
+export const v4ListEventCatalogue = expensiveRead('v4ListEventCatalogue', async ({ environment, db }) => {
+  const { counts, now, countedSince } = await countEvents(db, environment)
+  const data = counts.map(({ name, counted, day, week, lastAt }) => ({
+    object: 'event_type' as const,
+    event_name: name,
+    title: eventType(name)?.title ?? name,
+    uid: eventType(name)?.uid ?? null,
+    count_24h: day,
+    count_7d: week,
+    counted,
+    last_happened_at: lastAt,
+  }))
+  const list = { object: 'list' as const, url: '/v4/events/catalogue' as const, data, has_more: false as const }
+  return { body: { ...list, as_of: now, counted_since: countedSince } }
 })
 
 /** Items that are validated at once: other requests come between. */

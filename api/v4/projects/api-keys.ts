@@ -1,8 +1,7 @@
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import { invalidField, Refusal } from '../../../domain/kernel/refusal.ts'
-import type { GrantOwner } from '../../../domain/operators/grants/grant.ts'
-import { assertNotReplaced, lockProject } from '../../../domain/operators/principal.ts'
+import { actsForOperator, assertNotReplaced, lockProject, type Principal } from '../../../domain/operators/principal.ts'
 import { permits } from '../../../domain/projects/authority.ts'
 import { createNamedKey, listNamedKeys, type NamedKey, revokeNamedKey } from '../../../domain/projects/named-keys.ts'
 import type { AnswerBody } from '../../../schemas/operation-types.ts'
@@ -27,10 +26,11 @@ const apiKey = (row: NamedKey, environment: EnvironmentKind): Shown => ({
   last_used_address: row.last_used_address,
 })
 
-/** A grant gives a key no scope that it has not. */
-function assertGiven({ scopes }: GrantOwner, wanted: readonly string[]): void {
+/** A grant, or a role, gives a key no scope that it has not. */
+function assertGiven({ kind, scopes }: Principal, wanted: readonly string[]): void {
   const missing = wanted.filter(scope => !permits(scopes, scope))
-  if (missing.length > 0) throw new Refusal('control_forbidden', `this grant has no scope ${missing.join(', ')} to give`)
+  if (missing.length > 0)
+    throw new Refusal('control_forbidden', `${kind === 'grant' ? 'this grant' : 'your role'} has no scope ${missing.join(', ')} to give`)
 }
 
 export const v4ListApiKeys = onPool('v4ListApiKeys', async ({ query, environment, environmentKind, principal, db }) => {
@@ -53,7 +53,7 @@ export const v4CreateApiKey = inTransaction(
     const expiresAt = expires === null ? null : new Date(expires).toISOString()
     await lockProject(tx, project)
     await assertNotReplaced(tx, principal)
-    if (principal.kind === 'grant') assertGiven(principal, body.scopes)
+    if (actsForOperator(principal)) assertGiven(principal, body.scopes)
     const maker = principal.kind === 'named' ? principal.keyId : undefined
     const wanted = { name: body.name, scopes: body.scopes, expiresAt, allowedAddresses: body.allowed_addresses ?? [] }
     const { key, row } = await createNamedKey(tx, { environment, kind: environmentKind, by: trail.actor, maker }, wanted)

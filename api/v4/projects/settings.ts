@@ -1,6 +1,6 @@
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import { invalidFields, Refusal } from '../../../domain/kernel/refusal.ts'
-import { assertNotReplaced, assertOfProject } from '../../../domain/operators/principal.ts'
+import { actsForOperator, assertNotReplaced, assertOfProject } from '../../../domain/operators/principal.ts'
 import { rotateSecretKey } from '../../../domain/projects/keys.ts'
 import { getSettings, type ProjectSettings, updateSettings } from '../../../domain/projects/settings.ts'
 import { emptyStoreConfig, findStoreConfig, STORE_CONFIG_PARTS, type StoreConfig } from '../../../domain/purchases/stores/config.ts'
@@ -54,11 +54,11 @@ export const v4UpdateProjectSettings = inTransaction(
 export const v4RegenerateProjectSecret = inTransaction(
   'v4RegenerateProjectSecret',
   async ({ principal, project, trail, tx, deps }) => {
-    if (principal.kind !== 'secret' && principal.kind !== 'grant')
+    if (principal.kind !== 'secret' && !actsForOperator(principal))
       throw new Refusal('control_forbidden', 'only the Secret Key replaces itself')
     assertOfProject(principal)
     const secret_key = await rotateSecretKey(tx, deps.secrets, project, principal.kind === 'secret' ? { by: principal.keyId } : {})
-    if (principal.kind === 'grant') await assertNotReplaced(tx, principal)
+    if (actsForOperator(principal)) await assertNotReplaced(tx, principal)
     await audit(tx, { ...trail, environment: null }, { resource: 'project_settings', id: null })
     return { body: { ...HEAD, secret_key } }
   },
@@ -86,8 +86,8 @@ export const v4UpdateStoreConfig = inTransaction(
   async ({ path: { platform }, body: { enabled, ...change }, principal, project, trail, tx, deps }) => {
     assertOfProject(principal)
     validateStoreChange(platform, change)
-    if (enabled === false && principal.kind !== 'grant')
-      throw new Refusal('control_forbidden', 'a store is switched off through the MCP server only')
+    if (enabled === false && !actsForOperator(principal))
+      throw new Refusal('control_forbidden', 'a store is switched off through the MCP server and the console only')
     const { before, after, isChanged } = await updateStoreConfig(tx, { secrets: deps.secrets, project, platform }, change, enabled)
     await assertNotReplaced(tx, principal)
     const shown = storeConfig(after)

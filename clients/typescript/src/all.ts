@@ -1,6 +1,6 @@
 import type { Answer } from './calls.ts'
 
-type Page = { data: { id: string | number }[]; next_cursor?: string }
+type Page = { data: { id: string | number }[]; has_more: boolean; next_cursor?: string }
 // biome-ignore lint/suspicious/noExplicitAny: any input of a list operation; `Parameters` restores its type
 type List = (call?: any) => Answer<Page>
 type PageOf<L extends List> = Awaited<ReturnType<L>>
@@ -23,6 +23,7 @@ export async function* all<L extends List>(list: L, ...[call]: CallOf<L>): Async
       returned.add(row.id)
       yield row
     }
-    cursor = page.next_cursor
+    // The list of events has no `next_cursor` where the request has neither cursor nor filter; the id of its last row is one.
+    cursor = page.next_cursor ?? (page.has_more ? page.data.at(-1)?.id.toString() : undefined)
   } while (cursor !== undefined)
 }

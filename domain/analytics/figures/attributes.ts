@@ -69,6 +69,12 @@ export const filtersOf = ({ about }: Pick<ChartOf, 'about'>): Attribute[] =>
 export const segmentationsOf = (chart: Pick<ChartOf, 'about' | 'segmented'>): ColumnAttribute[] =>
   chart.segmented ? filtersOf(chart).filter(isColumn) : []
 
+/** The attributes that a chart has. */
+export const rulesOf = (chart: Pick<ChartOf, 'about' | 'segmented'>) => ({
+  filters: filtersOf(chart),
+  segmentations: segmentationsOf(chart),
+})
+
 const STORES: Record<string, string> = { iOS: 'Apple App Store', Android: 'Google Play' }
 
 /** The label of a value for people; null: it is not known. */

@@ -12,19 +12,30 @@ export const MAX_BUCKETS = 2_000
 
 const STEP = { hour: 3_600, day: 86_400, week: 604_800 }
 
+/** `isCut`: the window ends, or begins, inside of the bucket. */
+export type Bucket = TimeWindow & { isCut: boolean }
+
 /**
- * When the buckets of the window begin, in order; more than `limit` are not computed. Without a zone they step from the beginning, months as
- * in the calendar of UTC (the day of the month is cut to the month's length). With a zone they are its calendar units, the first one cut at
- * the beginning.
+ * The buckets of the window, in order; more than `limit` are not computed. Without a zone they step from the beginning, months as in the calendar
+ * of UTC (the day of the month is cut to the month's length). With a zone they are its calendar units, the first one cut at the beginning.
  */
-export function bucketStarts(window: TimeWindow, unit: BucketUnit, zone: string | null, limit = MAX_BUCKETS): number[] {
-  const starts: number[] = []
+export function bucketsOf(window: TimeWindow, unit: BucketUnit, zone: string | null, limit = MAX_BUCKETS): Bucket[] {
+  const buckets: Bucket[] = []
+  let from: number | null = null
   for (const start of allStarts(window.from, unit, zone)) {
-    if (start >= window.to || starts.length === limit) break
-    starts.push(start)
+    if (from !== null) {
+      const isCut = start > window.to || (buckets.length === 0 && !beginsAt(from, unit, zone))
+      buckets.push({ from, to: Math.min(start, window.to), isCut })
+    }
+    if (start >= window.to || buckets.length === limit) break
+    from = start
   }
-  return starts
+  return buckets
 }
+
+/** When the buckets begin. */
+export const bucketStarts = (window: TimeWindow, unit: BucketUnit, zone: string | null, limit = MAX_BUCKETS): number[] =>
+  bucketsOf(window, unit, zone, limit).map(({ from }) => from)
 
 function* allStarts(from: number, unit: BucketUnit, zone: string | null): Generator<number> {
   if (zone !== null) {
@@ -34,6 +45,13 @@ function* allStarts(from: number, unit: BucketUnit, zone: string | null): Genera
     const first = DateTime.fromSeconds(from, { zone: 'utc' })
     for (let months = 0; ; months++) yield first.plus({ months }).toSeconds()
   } else for (let start = from; ; start += STEP[unit]) yield start
+}
+
+/** Whether a bucket begins at the time, wherever the window does. */
+function beginsAt(at: number, unit: BucketUnit, zone: string | null): boolean {
+  if (zone === null) return true
+  const [, next] = allStarts(at - 1, unit, zone)
+  return next === at
 }
 
 /** The window of the same length that ends where this one begins. */

@@ -93,14 +93,24 @@ export function readFilters(query: object, allowed: readonly Attribute[]): { fil
 /** The attributes by which a kind of figures can be restricted and segmented, and the environment of the key. */
 export type QuestionRules = { filters: readonly Attribute[]; segmentations: readonly ColumnAttribute[]; own: 0 | 1 }
 
+/** A fault for each filter, and for the segmentation, that figures with these rules do not have. */
+export function attributeFaults(query: CommonQuery, { filters, segmentations }: Omit<QuestionRules, 'own'>): Detail[] {
+  const { faults } = readFilters(query, filters)
+  const isSegmented = query.segmentation !== undefined
+  const isKnown = segmentations.some(({ code }) => code === query.segmentation)
+  return isSegmented && !isKnown ? [...faults, { field: 'segmentation', message: noSegmentation(segmentations) }] : faults
+}
+
 /** The question of a query. Throws `invalid_data` with every fault. */
 export function readQuestion(query: CommonQuery, rules: QuestionRules, { now, hasRate }: QueryContext): FigureQuestion {
   const { unit = 'day', currency = 'USD', segmentation, max_series = DEFAULT_SERIES, timezone = null, rate_date = null } = query
   const window = requestedWindow(query, now)
-  const { filters, faults: filterFaults } = readFilters(query, rules.filters)
-  const segment = rules.segmentations.find(attribute => attribute.code === segmentation) ?? null
-  const faults = [...environmentFaults(query.environment, rules.own), ...windowFaults(window), ...currencyFaults(hasRate), ...filterFaults]
-  if (segmentation !== undefined && segment === null) faults.push({ field: 'segmentation', message: noSegmentation(rules.segmentations) })
+  const faults = [
+    ...environmentFaults(query.environment, rules.own),
+    ...windowFaults(window),
+    ...currencyFaults(hasRate),
+    ...attributeFaults(query, rules),
+  ]
   if (timezone !== null && !isZone(timezone)) faults.push({ field: 'timezone', message: NO_ZONE })
   else if (bucketStarts(window, unit, timezone, MAX_BUCKETS + 1).length > MAX_BUCKETS)
     faults.push({ field: 'unit', message: `gives more than ${MAX_BUCKETS} buckets: choose a longer unit or a shorter window` })
@@ -113,8 +123,8 @@ export function readQuestion(query: CommonQuery, rules: QuestionRules, { now, ha
     zone: timezone,
     currency,
     rateDate: rate_date,
-    filters,
-    segmentation: segment,
+    filters: readFilters(query, rules.filters).filters,
+    segmentation: rules.segmentations.find(attribute => attribute.code === segmentation) ?? null,
     maxSeries: max_series,
     previous: query.previous ?? false,
     fresh: query.fresh ?? false,

@@ -1,7 +1,7 @@
 import type { Db } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { type Detail, invalidField, invalidFields, Refusal } from '../../kernel/refusal.ts'
-import { filtersOf, segmentationsOf } from '../figures/attributes.ts'
+import { rulesOf } from '../figures/attributes.ts'
 import { chartOf } from '../figures/chart-table.ts'
 import { type CohortQuery, type LtvQuery, readCohortQuestion, readLtvQuestion } from '../figures/cohorts/question.ts'
 import { type CommonQuery, queryContext, readQuestion, windowFaults } from '../figures/question.ts'
@@ -41,7 +41,7 @@ export async function checkView(db: Db, environment: Environment, requested: Req
     case 'chart': {
       const chart = chartOf(requested.code)
       if (!chart) throw invalidFields([{ field: 'code', message: 'is no chart' }, ...faults])
-      const rules = { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own }
+      const rules = { ...rulesOf(chart), own }
       faults.push(...faultsOf(() => readQuestion({ ...requested.query, from, to }, rules, context)))
       break
     }

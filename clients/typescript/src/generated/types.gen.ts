@@ -816,6 +816,28 @@ export type AnalyticsChart = {
     incomplete_from: number | null;
 };
 
+export type AnalyticsChartList = {
+    object: 'list';
+    url: '/v4/analytics/charts';
+    data: Array<AnalyticsChart>;
+    has_more: boolean;
+    /**
+     * The charts that cannot be shown with these parameters. Left out when there are none.
+     */
+    left_out?: Array<AnalyticsChartLeftOut>;
+};
+
+export type AnalyticsChartLeftOut = {
+    /**
+     * As asked for, alias or not.
+     */
+    code: string;
+    /**
+     * What the chart alone would refuse.
+     */
+    details: Array<ErrorDetail>;
+};
+
 export type AnalyticsSeries = {
     label: string;
     total: number;
@@ -859,7 +881,15 @@ export type AnalyticsPoint = {
      * Unix second at which the bucket begins.
      */
     start_time: number;
+    /**
+     * Unix second before which the bucket ends, the start of the next one, or `to` in the last.
+     */
+    end_time: number;
     value: number;
+    /**
+     * Whether this is less than a whole bucket: the window begins or ends inside of it, or it is not over yet. In `dataPrev` only what the window cuts is.
+     */
+    partial: boolean;
 };
 
 /**
@@ -1832,7 +1862,7 @@ export type ErrorBody = {
      * |---|---|
      * | 400 | `invalid_data` `invalid_request` `invalid_product_id` `product_not_in_project` `cannot_set_main_directly` |
      * | 401 | `control_unauthorized` |
-     * | 403 | `control_forbidden` `insufficient_scope` |
+     * | 403 | `control_forbidden` `insufficient_scope` `sign_in_again` |
      * | 404 | `not_found`, `invalid_request` (no such route) |
      * | 405, 413, 415 | `invalid_request` |
      * | 409 | `already_exists` `offering_already_exists` `conflict` `idempotency_conflict` `idempotency_in_progress` `confirmation_invalid` |
@@ -2276,6 +2306,45 @@ export type EventList = {
     url: '/v4/events';
     data: Array<Event>;
     has_more: HasMore;
+    /**
+     * Pass it unchanged as `starting_after`. Present only where the request has a filter or `starting_after`, and `has_more` is true.
+     */
+    next_cursor?: string;
+};
+
+export type EventType = {
+    object: 'event_type';
+    event_name: string;
+    /**
+     * Of the catalogue; of a custom event its name.
+     */
+    title: string;
+    /**
+     * Of the catalogue; null for a custom event.
+     */
+    uid: string | null;
+    /**
+     * Null when more than 200,000 events happened in the last 24 hours.
+     */
+    count_24h: number | null;
+    /**
+     * Null when more than 200,000 events happened in the last seven days.
+     */
+    count_7d: number | null;
+    /**
+     * Since `counted_since`.
+     */
+    counted: number;
+    last_happened_at: NullableTime;
+};
+
+export type EventCatalogue = {
+    object: ListObject;
+    url: '/v4/events/catalogue';
+    data: Array<EventType>;
+    has_more: HasNoMore;
+    as_of: Time;
+    counted_since: Time;
 };
 
 export type EventBatchInput = {
@@ -4917,6 +4986,11 @@ export type AnnotationsTo = number;
  * The code of a chart, such as `mrr`.
  */
 export type ChartCode = string;
+
+/**
+ * The codes of the charts; one parameter for each.
+ */
+export type ChartCodes = Array<string>;
 
 /**
  * `realtime`.
@@ -9305,6 +9379,154 @@ export type V4UpdateSegmentResponses = {
 
 export type V4UpdateSegmentResponse = V4UpdateSegmentResponses[keyof V4UpdateSegmentResponses];
 
+export type V4ListAnalyticsChartsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * The codes of the charts; one parameter for each.
+         */
+        'codes[]': Array<string>;
+        /**
+         * Facts from this Unix second on. Without time zone, buckets step from here.
+         */
+        from?: number;
+        /**
+         * Facts before this Unix second; later than `from`. The second after now when left out.
+         */
+        to?: number;
+        /**
+         * Length of the buckets, at most 2,000 of them.
+         */
+        unit?: 'hour' | 'day' | 'week' | 'month';
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * One series for each value of this attribute, which the meta of the chart lists.
+         */
+        segmentation?: string;
+        /**
+         * Series before `Other`. Without effect unless segmented.
+         */
+        max_series?: number;
+        /**
+         * An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+         */
+        timezone?: string;
+        /**
+         * Converts all money at the rates of this day.
+         */
+        rate_date?: string;
+        /**
+         * Adds to each series where its buckets lie in the window before.
+         */
+        previous?: boolean;
+        /**
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
+         */
+        fresh?: boolean;
+        /**
+         * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[target_platform][]'?: Array<string>;
+        /**
+         * Only these products; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[product_id][]'?: Array<string>;
+        /**
+         * Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[purchase_currency][]'?: Array<string>;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[app_version][]'?: Array<string>;
+        /**
+         * Only these locales; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[locale][]'?: Array<string>;
+        /**
+         * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[media_source_name][]'?: Array<string>;
+        /**
+         * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[campaign_name][]'?: Array<string>;
+        /**
+         * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[device_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these segments now; one parameter for each value.
+         */
+        'filter[segment_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
+         */
+        'filter[experiment_group_id][]'?: Array<string>;
+    };
+    url: '/v4/analytics/charts';
+};
+
+export type V4ListAnalyticsChartsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAnalyticsChartsError = V4ListAnalyticsChartsErrors[keyof V4ListAnalyticsChartsErrors];
+
+export type V4ListAnalyticsChartsResponses = {
+    /**
+     * The charts.
+     */
+    200: AnalyticsChartList;
+};
+
+export type V4ListAnalyticsChartsResponse = V4ListAnalyticsChartsResponses[keyof V4ListAnalyticsChartsResponses];
+
 export type V4GetAnalyticsChartData = {
     body?: never;
     headers?: {
@@ -13113,6 +13335,26 @@ export type V4ListEventsData = {
          * Sort direction by event time.
          */
         sort_order?: 'asc' | 'desc';
+        /**
+         * `next_cursor` of the page before, or the id of an event. An id of no event gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Only these events, by uid or slug of the catalogue or by custom slug; repeat it for several.
+         */
+        'filter[event_name][]'?: Array<string>;
+        /**
+         * Only events of this user.
+         */
+        'filter[customer_uid]'?: IdInPath;
+        /**
+         * Only events that happened at this time or later.
+         */
+        'filter[from]'?: string;
+        /**
+         * Only events that happened before this time.
+         */
+        'filter[to]'?: string;
     };
     url: '/v4/events';
 };
@@ -13217,6 +13459,61 @@ export type V4CreateEventsResponses = {
 };
 
 export type V4CreateEventsResponse = V4CreateEventsResponses[keyof V4CreateEventsResponses];
+
+export type V4ListEventCatalogueData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/events/catalogue';
+};
+
+export type V4ListEventCatalogueErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListEventCatalogueError = V4ListEventCatalogueErrors[keyof V4ListEventCatalogueErrors];
+
+export type V4ListEventCatalogueResponses = {
+    /**
+     * The names.
+     */
+    200: EventCatalogue;
+};
+
+export type V4ListEventCatalogueResponse = V4ListEventCatalogueResponses[keyof V4ListEventCatalogueResponses];
 
 export type V4GetEventData = {
     body?: never;

@@ -1,5 +1,6 @@
 import type { Environment } from '../../../kernel/environment.ts'
 import type { ColumnAttribute } from '../attributes.ts'
+import type { Bucket } from '../buckets.ts'
 import type { ChartOf } from '../chart-table.ts'
 import { loadExchange } from '../factors.ts'
 import { type Answering, type FactAccess, withFacts } from '../open-source.ts'
@@ -20,13 +21,12 @@ import { ALL } from './tally.ts'
 import { hasUnrated, type LeftOutMoney, unconvertedOf } from './unconverted.ts'
 
 /**
- * A chart before rounding. `starts`: the starts of the buckets of the window; `previousStarts`: the starts of the same buckets in the
- * window before. `whole`: the line of all series together. `completeTo`: the end of the part whose outcomes are known; null: the chart
- * follows no outcomes.
+ * A chart before rounding. `buckets`: those of the window; `previous`: the same buckets in the window before. `whole`: the line of all series
+ * together. `completeTo`: the end of the part whose outcomes are known; null: the chart follows no outcomes.
  */
 export type ChartFigures = {
-  starts: number[]
-  previousStarts: number[]
+  buckets: Bucket[]
+  previous: Bucket[]
   series: LabelledLine[]
   summary: LabelledLine | null
   whole: FigureLine
@@ -72,49 +72,70 @@ function summaryOf(chart: ChartOf, segmentation: ColumnAttribute | null, whole: 
   return label === null ? null : { label, line: whole }
 }
 
+/** A chart from facts that are open. `common`: what all charts with the same filters, currency and rates share. */
+async function chartOn(source: Answering, common: ScanContext, chart: ChartOf, question: FigureQuestion): Promise<ChartFigures> {
+  const measure = MEASURES[chart.code]
+  const frame = frameOf(question)
+  // A stock needs only the end of the window before.
+  const first = question.previous ? frame.before.from : frame.window.from
+  const snapshot = chart.kind === 'stock' ? source.stockSnapshot(first, question.now) : null
+  const isSegmentedByState = question.segmentation !== null && !question.segmentation.columns.hasOneState
+  const context = { ...common, snapshot, areStatesTogether: !isSegmentedByState && !dividesStates(common.restriction) }
+  const complete = await completePart(context, chart.code, frame)
+  const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans, complete }
+  const { segmentation, maxSeries, window } = question
+  const rows = [...measure.series, wholeOf(chart, segmentation)]
+  const parts = measure.segmented ?? { scans: measure.scans, whole: rows.at(-1)! }
+  const segmented =
+    segmentation && (await segmentedLines(context, { ...plan, scans: parts.scans }, parts.whole, { attribute: segmentation, maxSeries }))
+  const lines = segmented?.whole ? null : await linesOf(context, plan, rows)
+  const own = lines?.of([ALL]) ?? []
+  const whole = segmented?.whole ?? own.at(-1)!
+  const left = (segmented?.leftOut ?? lines!.leftOut([ALL])).slice(frame.lead, frame.lead + frame.buckets.length)
+  const isLeft = chart.kind === 'stock' ? left.at(-1) : left.find(count => count !== 0n)
+  // Both states of a change are in these sums: amounts that are left out of the two states may cancel each other.
+  const isUnsure = lines === null && chart.measure === 'usd' && measure.segmented !== undefined
+  const mayBeLeft = isUnsure ? await hasUnrated(context) : isLeft
+  return {
+    buckets: frame.buckets,
+    previous: frame.previous,
+    series: segmented?.series ?? chart.series.map((label, i) => ({ label, line: own[i]! })),
+    summary: summaryOf(chart, segmentation, whole),
+    whole,
+    unconverted: mayBeLeft ? await unconvertedOf(context, { code: measure.scans[0]!, kind: chart.kind, window }) : [],
+    asOf: source.asOf,
+    behind: source.behind,
+    incompleteFrom: await incompleteFrom(context, chart.code, { buckets: frame.buckets, ...window }),
+    completeTo: complete?.to ?? null,
+  }
+}
+
+/** Computes charts one after the other, all from the facts of one moment. Throws `upstream_timeout` after 30 s for all of them. */
+export const chartsFigures = (
+  access: FactAccess,
+  environment: Environment,
+  charts: readonly ChartOf[],
+  question: FigureQuestion,
+): Promise<ChartFigures[]> =>
+  withFacts(
+    access,
+    environment,
+    async source => {
+      const common = await scanContext(access, environment, source, question)
+      const figures: ChartFigures[] = []
+      for (const chart of charts) figures.push(await chartOn(source, common, chart, question))
+      return figures
+    },
+    { fresh: question.fresh, active: charts.some(({ code }) => MEASURES[code].denominator === 'active users') },
+  )
+
 /** Computes a chart. Throws `upstream_timeout` after 30 s. */
-export const chartFigures = (
+export async function chartFigures(
   access: FactAccess,
   environment: Environment,
   chart: ChartOf,
   question: FigureQuestion,
-): Promise<ChartFigures> => {
-  const measure = MEASURES[chart.code]
-  const work = async (source: Answering): Promise<ChartFigures> => {
-    const frame = frameOf(question)
-    // A stock needs only the end of the window before.
-    const first = question.previous ? frame.before.from : frame.window.from
-    const snapshot = chart.kind === 'stock' ? source.stockSnapshot(first, question.now) : null
-    const common = await scanContext(access, environment, source, question)
-    const isSegmentedByState = question.segmentation !== null && !question.segmentation.columns.hasOneState
-    const context = { ...common, snapshot, areStatesTogether: !isSegmentedByState && !dividesStates(common.restriction) }
-    const complete = await completePart(context, chart.code, frame)
-    const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans, complete }
-    const { segmentation, maxSeries, window } = question
-    const rows = [...measure.series, wholeOf(chart, segmentation)]
-    const parts = measure.segmented ?? { scans: measure.scans, whole: rows.at(-1)! }
-    const segmented =
-      segmentation && (await segmentedLines(context, { ...plan, scans: parts.scans }, parts.whole, { attribute: segmentation, maxSeries }))
-    const lines = segmented?.whole ? null : await linesOf(context, plan, rows)
-    const own = lines?.of([ALL]) ?? []
-    const whole = segmented?.whole ?? own.at(-1)!
-    const left = (segmented?.leftOut ?? lines!.leftOut([ALL])).slice(frame.lead, frame.lead + frame.buckets.length)
-    const isLeft = chart.kind === 'stock' ? left.at(-1) : left.find(count => count !== 0n)
-    // Both states of a change are in these sums: amounts that are left out of the two states may cancel each other.
-    const isUnsure = lines === null && chart.measure === 'usd' && measure.segmented !== undefined
-    const mayBeLeft = isUnsure ? await hasUnrated(context) : isLeft
-    return {
-      starts: frame.buckets,
-      previousStarts: frame.previous,
-      series: segmented?.series ?? chart.series.map((label, i) => ({ label, line: own[i]! })),
-      summary: summaryOf(chart, segmentation, whole),
-      whole,
-      unconverted: mayBeLeft ? await unconvertedOf(context, { code: measure.scans[0]!, kind: chart.kind, window }) : [],
-      asOf: source.asOf,
-      behind: source.behind,
-      incompleteFrom: await incompleteFrom(context, chart.code, { buckets: frame.buckets, ...window }),
-      completeTo: complete?.to ?? null,
-    }
-  }
-  return withFacts(access, environment, work, { fresh: question.fresh, active: measure.denominator === 'active users' })
+): Promise<ChartFigures> {
+  const [figures] = await chartsFigures(access, environment, [chart], question)
+  return figures!
 }

@@ -62,6 +62,6 @@ export async function completePart(context: ScanContext, code: ChartCode, { wind
   const unknown = Math.min(open.first ?? to, context.now - outcome.age)
   const isKnown = (end: number) => end <= unknown && (open.lastBefore === null || end - from < from - open.lastBefore)
   if (isKnown(to)) return { to, buckets: buckets.length }
-  const known = buckets.filter((_, i) => isKnown(buckets[i + 1] ?? to)).length
-  return { to: buckets[known] ?? from, buckets: known }
+  const known = buckets.filter((_, i) => isKnown(buckets[i + 1]?.from ?? to)).length
+  return { to: buckets[known]?.from ?? from, buckets: known }
 }

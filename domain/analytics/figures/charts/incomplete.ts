@@ -1,3 +1,4 @@
+import type { Bucket } from '../buckets.ts'
 import type { ChartCode } from '../chart-table.ts'
 import { MEASURES } from './measure.ts'
 import { scanOf, scanRelations } from './scan.ts'
@@ -74,11 +75,11 @@ async function firstOpen(context: ScanContext, code: ChartCode, from: number): P
 export async function incompleteFrom(
   context: ScanContext,
   code: ChartCode,
-  { buckets, from, to }: { buckets: number[]; from: number; to: number },
+  { buckets, from, to }: { buckets: Bucket[]; from: number; to: number },
 ): Promise<number | null> {
   if (buckets.length === 0) return null
   const isRunning = context.now < to
   const first = await firstOpen(context, code, from)
   const since = first !== null && first < to ? first : isRunning ? context.now : null
-  return since === null ? null : buckets.findLast(start => start <= since)!
+  return since === null ? null : buckets.findLast(bucket => bucket.from <= since)!.from
 }

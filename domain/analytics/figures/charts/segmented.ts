@@ -13,8 +13,8 @@ export type LabelledLine = { label: string; line: FigureLine }
 
 /** The two windows without their buckets. */
 const coarse = ({ window, before, buckets }: Frame): Frame => ({
-  ...{ window, before, lead: 1, previous: [before.from] },
-  buckets: buckets.length === 0 ? [] : [window.from],
+  ...{ window, before, lead: 1, previous: [{ ...before, isCut: false }] },
+  buckets: buckets.length === 0 ? [] : [{ ...window, isCut: false }],
   grid: { starts: [before.from, window.from], end: window.to },
 })
 

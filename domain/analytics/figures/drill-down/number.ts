@@ -1,6 +1,6 @@
 import { type Detail, invalidFields } from '../../../kernel/refusal.ts'
 import type { AttributeCode } from '../attributes.ts'
-import { bucketStarts, type TimeWindow } from '../buckets.ts'
+import { bucketsOf, type TimeWindow } from '../buckets.ts'
 import type { ChartOf } from '../chart-table.ts'
 import { MEASURES } from '../charts/measure.ts'
 import { type CommonQuery, type FigureQuestion, type QueryContext, type QuestionRules, readQuestion } from '../question.ts'
@@ -35,9 +35,8 @@ function requestedSeries(chart: ChartOf, label: string | undefined): { series: n
 
 function requestedBucket({ window, unit, zone }: FigureQuestion, start: number | undefined): TimeWindow | null {
   if (start === undefined) return window
-  const starts = bucketStarts(window, unit, zone)
-  const i = starts.indexOf(start)
-  return i < 0 ? null : { from: start, to: starts[i + 1] ?? window.to }
+  const found = bucketsOf(window, unit, zone).find(({ from }) => from === start)
+  return found ? { from: found.from, to: found.to } : null
 }
 
 /** The number that a query means. Throws `invalid_data` with every fault. */
