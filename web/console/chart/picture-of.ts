@@ -1,8 +1,6 @@
 import type { AnalyticsChart } from '../../../clients/typescript/src/index.ts'
 import type { Picture } from './picture.ts'
 
-type Point = AnalyticsChart['series'][number]['data'][number] & { partial?: boolean }
-
 /** How the page wants to see a chart. */
 export type Look = Pick<Picture, 'kind' | 'zone'> & Partial<Pick<Picture, 'hidden' | 'comparing' | 'notes'>>
 
@@ -27,12 +25,8 @@ export function pictureOf(chart: AnalyticsChart, look: Look): Picture {
 
 /** The start of the first bucket that is not complete: time alone can still change it, or the end of the range cuts it. */
 export function openFromOf(chart: AnalyticsChart): number | null {
-  const points = (chart.summarySeries ?? chart.series[0])?.data as readonly Point[] | undefined
-  const last = points?.at(-1)
-  const cut = last && (last.partial ?? isNow(chart)) ? last.start_time : null
+  const last = (chart.summarySeries ?? chart.series[0])?.data.at(-1)
+  const cut = last?.partial ? last.start_time : null
   if (chart.incomplete_from === null) return cut
   return cut === null ? chart.incomplete_from : Math.min(cut, chart.incomplete_from)
 }
-
-/** A range that ends at most two minutes before the answer ends now, in the middle of its last bucket. */
-const isNow = ({ to, as_of }: AnalyticsChart) => to > as_of - 120

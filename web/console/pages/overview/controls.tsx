@@ -1,10 +1,14 @@
 import { Menu } from '@mantine/core'
+import { useState } from 'react'
 import { useAddress } from '../../data/address.ts'
 import { RANGE_TEXTS, RANGES } from '../../data/range.ts'
 import { useRead } from '../../data/read.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../parts/t.ts'
 import { TilesMenu } from './tiles-menu.tsx'
+
+/** Without another choice, money is in US dollars. */
+const USUAL = 'USD'
 
 /** Range, currency, and which figures there are. */
 export function Controls({ range, currency }: { range: string; currency: string | undefined }) {
@@ -33,30 +37,26 @@ export function Controls({ range, currency }: { range: string; currency: string 
   )
 }
 
-/** Money is shown in one currency, at the rates of the days of the purchases. */
-function Currency({ now }: { now: string | undefined }) {
+/** Money is shown in one currency, at the rates of the days of the purchases. Which ones there are is asked when somebody wants to know. */
+function Currency({ now = USUAL }: { now: string | undefined }) {
   const [, set] = useAddress()
-  const { data } = useRead('v4ListAnalyticsCurrencies', {})
-  const codes = data?.data ?? []
-  if (codes.length < 2 && now === undefined) return null
+  const [opened, setOpened] = useState(false)
+  const { data } = useRead('v4ListAnalyticsCurrencies', {}, { when: opened })
   return (
-    <Menu position="bottom-start" withinPortal>
+    <Menu position="bottom-start" withinPortal opened={opened} onChange={setOpened}>
       <Menu.Target>
-        <button type="button" className={now ? 'chip on' : 'chip'}>
-          {t('in {currency}', { currency: now ?? 'USD' })}
+        <button type="button" className={now === USUAL ? 'chip' : 'chip on'}>
+          {t('in {currency}', { currency: now })}
           <Icon name="fold" size={12} />
         </button>
       </Menu.Target>
       <Menu.Dropdown className="menu-scroll">
-        {codes.map(code => (
-          <Menu.Item
-            key={code}
-            fw={code === (now ?? 'USD') ? 600 : undefined}
-            onClick={() => set({ currency: code === 'USD' ? undefined : code })}
-          >
+        {(data?.data ?? [now]).map(code => (
+          <Menu.Item key={code} fw={code === now ? 600 : undefined} onClick={() => set({ currency: code === USUAL ? undefined : code })}>
             {code}
           </Menu.Item>
         ))}
+        {data?.data.length === 1 && <Menu.Label>{t('Rates of exchange bring more')}</Menu.Label>}
       </Menu.Dropdown>
     </Menu>
   )

@@ -8,6 +8,7 @@ import { Fault } from '../../parts/fault.tsx'
 import { Freshness } from '../../parts/freshness.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
+import { useTick } from '../../parts/time.tsx'
 import { Controls } from './controls.tsx'
 import { FirstSteps, useIsNew } from './first-steps.tsx'
 import { LiveEvents } from './live-events.tsx'
@@ -30,38 +31,39 @@ const ABOUT: Record<string, string> = {
 export default function Overview() {
   const [search] = useAddress()
   const { zone } = usePreferences()
+  // The range goes on with the clock.
+  useTick()
   const { from, to, key } = rangeOf(search, zone)
   const { pinned } = usePins()
   const isNew = useIsNew()
-  const charts = useTileCharts(pinned, {
+  const read = useTileCharts(pinned, {
     from,
     to,
     unit: UNIT_OF[key] ?? 'day',
     timezone: zone,
     ...(search.currency && { currency: search.currency }),
   })
-  const failed = charts.find(({ error }) => error)
   return (
     <Page
       title={t('Overview')}
       about={t(ABOUT[key] ?? 'In {zone}, against the same length before', { zone })}
       actions={
         <>
-          <Freshness of={charts.map(({ data }) => data)} />
+          <Freshness of={[...read.charts.values()]} />
           <Controls range={key} currency={search.currency} />
         </>
       }
     >
       <Promises />
       {isNew && <FirstSteps />}
-      {failed && (
+      {read.error && (
         <div className="tiles-fault">
-          <Fault error={failed.error} retry={() => charts.map(chart => chart.error && chart.refetch())} />
+          <Fault error={read.error} retry={read.refetch} />
         </div>
       )}
       <div className="tiles">
-        {pinned.map((code, at) => (
-          <Tile key={code} code={code} read={charts[at]!} range={key} />
+        {pinned.map(code => (
+          <Tile key={code} code={code} chart={read.charts.get(code)} range={key} failed={read.error !== null} stale={read.isStale} />
         ))}
       </div>
       <div className="grid two start">
