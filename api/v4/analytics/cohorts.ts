@@ -73,7 +73,7 @@ const person = ({ id, user, anchor, paid, product, platform }: CohortPerson) => 
   id,
   customer_uid: user,
   anchor_at: time(anchor),
-  payments: paid && paid.payments,
+  payments: paid?.payments ?? null,
   revenue: paid && roundedFigure(paid.revenue, MONEY_DECIMALS),
   first_paid_at: paid && time(paid.first),
   last_paid_at: paid && time(paid.last),
