@@ -40,7 +40,7 @@ export function layoutOf(picture: Picture, width: number, height: number): Layou
   const bars = kind === 'column'
   const stacked = picture.stacked && kind !== 'line' && chosen.length > 1
   const shown = withSpans(chosen, starts.length, stacked)
-  const previous = picture.comparing && chosen.length === 1 ? chosen[0]!.line.previous : undefined
+  const previous = picture.comparing ? previousOf(picture, chosen, stacked) : undefined
   const buckets = [...starts.keys()]
   const left = MARGIN.left
   const right = Math.max(left + 1, width - MARGIN.right)
@@ -75,6 +75,12 @@ export function layoutOf(picture: Picture, width: number, height: number): Layou
     ticks: buckets.filter(bucket => bucket % each === 0),
     bucketAt: at => (count === 0 || at < left - 10 || at > right + 10 ? undefined : nearest(at, x, step, count)),
   }
+}
+
+/** Of one series its own; of a whole, when nothing of it is hidden, that of the whole. */
+function previousOf({ lines, before }: Picture, chosen: { line: Line }[], stacked: boolean): readonly (number | null)[] | undefined {
+  if (chosen.length === 1) return chosen[0]!.line.previous
+  return stacked && chosen.length === lines.length ? before : undefined
 }
 
 function nearest(at: number, x: (bucket: number) => number, step: number, count: number): number {

@@ -24,6 +24,8 @@ export type Picture = {
   hidden?: ReadonlySet<string>
   /** Draws the previous period where there is one series. */
   comparing?: boolean
+  /** The previous period of all series together, drawn where they stand on each other. */
+  before?: readonly (number | null)[]
   notes?: readonly Note[]
   /** Names of the buckets where they are no times: `D7`, `P3`. `starts` are then their numbers. */
   labels?: readonly string[]

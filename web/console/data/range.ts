@@ -20,7 +20,9 @@ export const CALENDAR_RANGES = [
 ] as const
 export const RANGE_TEXTS: Record<string, string> = {
   '7d': 'Last 7 days',
+  '14d': 'Last 14 days',
   '28d': 'Last 28 days',
+  '30d': 'Last 30 days',
   '90d': 'Last 90 days',
   '180d': 'Last 180 days',
   '365d': 'Last 12 months',
@@ -38,7 +40,9 @@ export const RANGE_TEXTS: Record<string, string> = {
 }
 export const UNIT_OF: Record<string, Unit> = {
   '7d': 'day',
+  '14d': 'day',
   '28d': 'day',
+  '30d': 'day',
   '90d': 'week',
   '180d': 'week',
   '365d': 'month',

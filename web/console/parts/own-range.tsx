@@ -16,6 +16,8 @@ export default function OwnRange({ range, zone, onChosen }: { range: Range; zone
       <DatePicker
         type="range"
         allowSingleDateInRange
+        hideOutsideDates
+        weekendDays={[]}
         value={days}
         defaultDate={days[1] ?? isoDay(now, zone)}
         maxDate={isoDay(now, zone)}

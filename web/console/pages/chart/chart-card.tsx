@@ -2,6 +2,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { AnalyticsAnnotationList, AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
 import { Chart } from '../../chart/chart.tsx'
+import { openFromOf, pictureOf } from '../../chart/picture-of.ts'
 import { useAddress } from '../../data/address.ts'
 import type { ApiError } from '../../data/api-error.ts'
 import { titleOfChart } from '../../data/charts.ts'
@@ -15,7 +16,7 @@ import { t } from '../../parts/t.ts'
 import { Unconverted } from '../../parts/unconverted.tsx'
 import { Annotations } from './annotations.tsx'
 import { Legend } from './legend.tsx'
-import { type Noted, openFrom, pictureOf, pointsOf, wholeOf } from './picture.ts'
+import { kindOf, type Noted, pointsOf, wholeOf } from './picture.ts'
 import type { Question } from './question.ts'
 import { Summary } from './summary.tsx'
 
@@ -61,11 +62,8 @@ function Drawn({
   onOpen,
 }: Pick<Props, 'question' | 'notes' | 'hidden' | 'onHide' | 'onOpen'> & { chart: AnalyticsChart }) {
   const { search, comparing, meta, zone } = question
-  // biome-ignore lint/correctness/useExhaustiveDependencies: these are what of the question is drawn
-  const picture = useMemo(
-    () => pictureOf(chart, question, hidden, notes),
-    [chart, hidden, notes, search.type, comparing, meta?.type_default, zone],
-  )
+  const kind = kindOf(search.type, meta?.type_default)
+  const picture = useMemo(() => pictureOf(chart, { kind, zone, hidden, comparing, notes }), [chart, kind, zone, hidden, comparing, notes])
   return (
     <>
       <Summary chart={chart} question={question} onOpen={() => onOpen('all')} />
@@ -101,7 +99,7 @@ function NothingYet({ question: { code, query, zone } }: { question: Question })
 function sentence(chart: AnalyticsChart, { code, zone, unit }: Question): string {
   const whole = wholeOf(chart)
   const points = pointsOf(chart)
-  const open = openFrom(chart)
+  const open = openFromOf(chart)
   const figures = whole
     ? t('{total}, before {previous}', {
         total: figure(whole.total, chart.measure, chart.currency),

@@ -1,10 +1,9 @@
-import { useState } from 'react'
 import { useAddress } from '../../data/address.ts'
 import { CHARTS, titleOfChart } from '../../data/charts.ts'
 import type { Unit } from '../../data/range.ts'
-import { useRead } from '../../data/read.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { Choice } from '../../parts/choice.tsx'
+import { CurrencyPick } from '../../parts/currency-pick.tsx'
 import { Filters } from '../../parts/filters.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { RangePick } from '../../parts/range-pick.tsx'
@@ -17,7 +16,7 @@ const UNITS: Record<Unit, string> = { hour: 'Hour', day: 'Day', week: 'Week', mo
 const ALL = CHARTS.flatMap(({ group, charts }) => charts.map(({ code, title }) => ({ code, label: title, group })))
 
 /** What is asked: chart, range, unit, split, filters, previous period, currency, zone. */
-export function Controls({ question, money }: { question: Question; money: boolean }) {
+export function Controls({ question, money, compares }: { question: Question; money: boolean; compares: boolean }) {
   const { code, search, range, unit, split, zone, comparing, meta } = question
   const [, set] = useAddress()
   const go = useGo()
@@ -58,31 +57,13 @@ export function Controls({ question, money }: { question: Question; money: boole
         />
       )}
       <Filters conditions={meta?.filter_conditions} />
-      <Chip icon="swap" on={comparing} onClick={() => set({ compare: comparing ? 'no' : undefined })}>
-        {t('Previous period')}
-      </Chip>
+      {compares && (
+        <Chip icon="swap" on={comparing} onClick={() => set({ compare: comparing ? 'no' : undefined })}>
+          {t('Previous period')}
+        </Chip>
+      )}
       {money && <CurrencyPick />}
       <Pick name={t('Time zone')} text={zone} options={zones()} chosen={[zone]} onPick={one => set({ tz: one, at: undefined })} />
     </div>
-  )
-}
-
-/** The currency of all money; those that have rates. */
-export function CurrencyPick() {
-  const [search, set] = useAddress()
-  const [asked, setAsked] = useState(false)
-  const { data } = useRead('v4ListAnalyticsCurrencies', {}, { when: asked })
-  const currency = search.currency ?? 'USD'
-  const known = data?.data ?? [currency]
-  return (
-    <Pick
-      name={t('Currency')}
-      text={currency}
-      icon="coins"
-      options={known.map(code => ({ code, label: code }))}
-      chosen={[currency]}
-      onOpen={() => setAsked(true)}
-      onPick={code => set({ currency: code === 'USD' ? undefined : code })}
-    />
   )
 }

@@ -4,6 +4,7 @@ import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts
 import { Drawing } from '../../chart/drawing.tsx'
 import { layoutOf } from '../../chart/layout.ts'
 import { colourOf, PALETTE } from '../../chart/palette.ts'
+import { openFromOf, pictureOf } from '../../chart/picture-of.ts'
 import { split } from '../../data/address.ts'
 import { titleOfChart } from '../../data/charts.ts'
 import { csv } from '../../parts/export-menu.tsx'
@@ -11,7 +12,7 @@ import { bucket, figure, moment } from '../../parts/format.ts'
 import { rangeText } from '../../parts/range-pick.tsx'
 import { t } from '../../parts/t.ts'
 import { TOTALS } from './numbers.tsx'
-import { openFrom, pictureOf, pointsOf, wholeOf } from './picture.ts'
+import { kindOf, pointsOf, wholeOf } from './picture.ts'
 import type { Question } from './question.ts'
 
 const WIDTH = 1_200
@@ -47,7 +48,7 @@ const escaped = (text: string) => text.replaceAll(/[\\|`*_<>[\]]/g, '\\$&').repl
 export function markdownOf(chart: AnalyticsChart, { code, zone, unit, range }: Question): Blob {
   const series = seriesOf(chart)
   const shown = (value: number | undefined) => (value === undefined ? '–' : figure(value, chart.measure, chart.currency))
-  const open = openFrom(chart)
+  const open = openFromOf(chart)
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   const rows = pointsOf(chart).map(({ start_time }, at) =>
     line([
@@ -82,7 +83,12 @@ export function svgOf(chart: AnalyticsChart, question: Question): Blob {
 }
 
 function Sheet({ chart, question }: { chart: AnalyticsChart; question: Question }) {
-  const picture = pictureOf(chart, question, new Set(split(question.search.hide)), [])
+  const picture = pictureOf(chart, {
+    kind: kindOf(question.search.type, question.meta?.type_default),
+    zone: question.zone,
+    comparing: question.comparing,
+    hidden: new Set(split(question.search.hide)),
+  })
   const layout = layoutOf(picture, WIDTH, HEIGHT)
   const whole = wholeOf(chart)
   const total = whole ? figure(whole.total, chart.measure, chart.currency) : ''

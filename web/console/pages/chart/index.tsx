@@ -10,7 +10,7 @@ import { Actions } from './actions.tsx'
 import { ChartCard } from './chart-card.tsx'
 import { Controls } from './controls.tsx'
 import { Numbers } from './numbers.tsx'
-import { lettered } from './picture.ts'
+import { comparable, lettered } from './picture.ts'
 import { Point } from './point.tsx'
 import { useQuestion } from './question.ts'
 
@@ -35,7 +35,11 @@ export default function ChartPage() {
       about={<span className="chart-about">{question.meta?.description ?? ' '}</span>}
       actions={<Actions question={question} chart={chart.data} input={input} />}
     >
-      <Controls question={question} money={chart.data === undefined || chart.data.measure === 'usd'} />
+      <Controls
+        question={question}
+        money={chart.data === undefined || chart.data.measure === 'usd'}
+        compares={chart.data === undefined || comparable(chart.data)}
+      />
       {meta.isError && <Fault error={meta.error} retry={meta.refetch} />}
       <ChartCard question={question} read={chart} notes={notes} hidden={hidden} onHide={hide} onOpen={open} annotations={annotations} />
       <Numbers question={question} read={chart} onOpen={open} />

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { AnalyticsChart, AnalyticsPoint } from '../../../../clients/typescript/src/index.ts'
+import { openFromOf } from '../../chart/picture-of.ts'
 import { useRead } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
@@ -7,7 +8,7 @@ import { bucket, figure } from '../../parts/format.ts'
 import { plain, t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import type { ChartRead } from './chart-card.tsx'
-import { openFrom, pointsOf, wholeOf } from './picture.ts'
+import { pointsOf, wholeOf } from './picture.ts'
 import type { Question } from './question.ts'
 
 export const TOTALS = { sum: 'Total', last: 'At the end', average: 'Whole range' } as const
@@ -43,12 +44,12 @@ function Buckets({ chart, question, onOpen }: { chart: AnalyticsChart; question:
   const { series, measure, currency } = chart
   const whole = wholeOf(chart)
   const only = series.length === 1 ? series[0] : series.length === 0 ? whole : undefined
-  const open = openFrom(chart)
+  const open = openFromOf(chart)
   const shown = (value: number | undefined) => (value === undefined ? '–' : figure(value, measure, currency))
   const rows = pointsOf(chart)
     .map((point, at) => ({ point, at }))
     .reverse()
-  const before = comparing ? only?.dataPrev : undefined
+  const before = comparing ? (only ?? whole)?.dataPrev : undefined
   const columns: Column<Row>[] = [
     {
       key: 'bucket',
@@ -90,7 +91,7 @@ function Buckets({ chart, question, onOpen }: { chart: AnalyticsChart; question:
     t(TOTALS[chart.totalType]),
     ...(only ? [only] : series).map(one => shown(one.total)),
     ...(whole && !only ? [shown(whole.total)] : []),
-    ...(before && only ? [shown(only.totalPrev)] : []),
+    ...(before ? [shown((only ?? whole)?.totalPrev)] : []),
   ]
   return (
     <Table

@@ -1,6 +1,5 @@
 import type { AnalyticsAnnotation, AnalyticsChart, AnalyticsSeries } from '../../../../clients/typescript/src/index.ts'
-import type { Line, Note, Picture } from '../../chart/picture.ts'
-import type { Question } from './question.ts'
+import type { Picture } from '../../chart/picture.ts'
 
 export type Noted = AnalyticsAnnotation & { letter: string }
 
@@ -18,43 +17,12 @@ export const lettered = (annotations: readonly AnalyticsAnnotation[]): Noted[] =
 export const wholeOf = (chart: AnalyticsChart): AnalyticsSeries | undefined =>
   chart.summarySeries ?? (chart.series.length === 1 ? chart.series[0] : undefined)
 
+/** Whether the period before can be drawn: that of the only series, or of a whole whose parts stand on each other. */
+export const comparable = (chart: AnalyticsChart): boolean =>
+  chart.series.length <= 1 || (chart.seriesRelation === 'partsOfWhole' && chart.summarySeries !== undefined)
+
 /** The points that give the buckets: every series has the same. */
 export const pointsOf = (chart: AnalyticsChart) => (chart.series[0] ?? chart.summarySeries)?.data ?? []
-
-/** The start of the first bucket that may still change by time alone; else of the last one, where it is not over. */
-export function openFrom(chart: AnalyticsChart): number | null {
-  const last = pointsOf(chart).at(-1)
-  return chart.incomplete_from ?? (last?.partial ? last.start_time : null)
-}
-
-export function pictureOf(
-  chart: AnalyticsChart,
-  { search, zone, comparing, meta }: Question,
-  hidden: ReadonlySet<string>,
-  notes: readonly Note[],
-): Picture {
-  const lines = chart.series.length > 0 ? chart.series : chart.summarySeries ? [chart.summarySeries] : []
-  return {
-    lines: lines.map(
-      ({ label, data, dataPrev }): Line => ({
-        label,
-        values: data.map(({ value }) => value),
-        ...(dataPrev && { previous: dataPrev.map(({ value }) => value) }),
-      }),
-    ),
-    starts: pointsOf(chart).map(({ start_time }) => start_time),
-    kind: kindOf(search.type, meta?.type_default),
-    stacked: chart.seriesRelation === 'partsOfWhole',
-    measure: chart.measure,
-    currency: chart.currency,
-    unit: chart.unit,
-    zone,
-    openFrom: openFrom(chart),
-    hidden,
-    comparing,
-    notes,
-  }
-}
 
 export function kindOf(wanted: string | undefined, usual: Picture['kind'] = 'line'): Picture['kind'] {
   return wanted === 'line' || wanted === 'column' || wanted === 'area' ? wanted : usual

@@ -2,9 +2,9 @@ import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts
 import { useAddress } from '../../data/address.ts'
 import { titleOfChart } from '../../data/charts.ts'
 import { Delta, Figure } from '../../parts/amount.tsx'
-import { AsOf } from '../../parts/as-of.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { bucket, figure } from '../../parts/format.ts'
+import { Freshness } from '../../parts/freshness.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { isGood } from '../overview/tiles.ts'
 import { kindOf, wholeOf } from './picture.ts'
@@ -38,7 +38,7 @@ export function Summary({ chart, question, onOpen }: { chart: AnalyticsChart; qu
           options={(meta?.types ?? (['line', 'column', 'area'] as const)).map(kind => [kind, KINDS[kind]] as const)}
           onChange={kind => set({ type: kind })}
         />
-        <AsOf asOf={chart.as_of} behind={chart.behind} />
+        <Freshness of={[chart]} />
       </div>
     </div>
   )
