@@ -11,7 +11,7 @@ import { Problem } from './errors.ts'
 import { type FiguresAccess, opensFigures } from './figures-access.ts'
 import type { Metrics } from './metrics.ts'
 import type { Readiness } from './readiness.ts'
-import { figuresOf } from './readiness-figures.ts'
+import { readinessFigures } from './readiness-figures.ts'
 
 export type OperationalDeps = {
   pool: Pool
@@ -47,7 +47,7 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
       ctx.body =
         database === 'unavailable'
           ? { status: database }
-          : { status: isOk ? 'ok' : 'degraded', ...(drift && isOpen(ctx) && figuresOf(drift)) }
+          : { status: isOk ? 'ok' : 'degraded', ...(drift && isOpen(ctx) && readinessFigures(drift)) }
     },
     '/metrics': async ctx => {
       if (access === 'closed') throw new Problem('invalid_request', 'no such address', { status: 404 })

@@ -1,7 +1,7 @@
 import type { Drift } from '../domain/oversight/reconciliation/drift.ts'
 
 /** The figures of `/readyz`: sums, and their parts by kind of job and by consumer. */
-export function figuresOf({ late, held, lag, setAside, unremoved, failedReportRuns, facts, stores, orphans }: Drift) {
+export function readinessFigures({ late, held, lag, setAside, unremoved, failedReportRuns, facts, stores, orphans }: Drift) {
   const kinds = late.filter(({ overdue }) => overdue > 0)
   return {
     overdue: kinds.reduce((sum, { overdue }) => sum + overdue, 0),

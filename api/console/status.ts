@@ -3,7 +3,7 @@ import { readInstallation } from '../../domain/oversight/installation.ts'
 import { isDegraded } from '../../domain/oversight/reconciliation/drift.ts'
 import { version } from '../../schemas/version.ts'
 import { Problem } from '../errors.ts'
-import { figuresOf } from '../readiness-figures.ts'
+import { readinessFigures } from '../readiness-figures.ts'
 import { inSession } from './operation.ts'
 
 const seconds = (time: string): number => Math.floor(Date.parse(time) / 1000)
@@ -39,7 +39,7 @@ export const consoleGetStatus = inSession('consoleGetStatus', async ({ who, chec
     process: { runtime: RUNTIME, started_at: STARTED_AT, memory_bytes: process.memoryUsage.rss() },
     workers: workers.map(({ seen_at, ...worker }) => ({ ...worker, seen_at: seconds(seen_at) })),
     disk: await diskOf(dataDir),
-    figures: drift && figuresOf(drift),
+    figures: drift && readinessFigures(drift),
     late: (drift?.late ?? []).map(({ oldest_seconds, ...late }) => ({ ...late, oldest_seconds: Math.round(oldest_seconds) })),
     consumers: [...new Set([...lag.keys(), ...setAside.keys()])].sort().map(consumer => ({
       consumer,

@@ -2,9 +2,9 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../kernel/environment.ts'
 
 /** The end of the log of environments: the next offset of each partition. */
-export type LogEnds = ReadonlyMap<Environment, readonly number[]>
+export type EndsOfLogs = ReadonlyMap<Environment, readonly number[]>
 
-export async function logEnds(db: Db, environments: readonly Environment[]): Promise<LogEnds> {
+export async function logEnds(db: Db, environments: readonly Environment[]): Promise<EndsOfLogs> {
   const { rows } = await db.query<{ environment: Environment; ends: number[] }>({
     name: 'log-ends',
     text: `select environment, array_agg(next_offset order by partition) as ends from log_positions where environment = any ($1) group by 1`,

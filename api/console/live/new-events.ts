@@ -1,4 +1,4 @@
-import { eventsBetween, type LogEnds, logEnds } from '../../../domain/events/since.ts'
+import { type EndsOfLogs, eventsBetween, logEnds } from '../../../domain/events/since.ts'
 import type { Environment } from '../../../domain/kernel/environment.ts'
 import type { Pool } from '../../../store/connect.ts'
 
@@ -10,7 +10,7 @@ const MOST_IDS = 20
  * second.
  */
 export function newEvents(pool: Pool, watched: () => Environment[], found: (environment: Environment, ids: string[]) => void) {
-  let known: LogEnds = new Map()
+  let known: EndsOfLogs = new Map()
   let isLooking = false
   let timer: NodeJS.Timeout | undefined
 
