@@ -130,6 +130,7 @@ export const NEVER_ON_DENO = ['plans/without-statistics', 'plans/without-statist
 
 /** Folders of which Deno runs no file, and why. */
 export const NODE_ONLY: Record<string, string> = {
+  'console/pages': 'what runs in browsers, and its build',
   events: 'statements of Postgres and pure functions',
   growth: 'pure functions',
   house: 'reads sources',
