@@ -1862,6 +1862,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/analytics/cohorts/people": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the people of a cohort
+         * @description The people whom one figure of the cohorts counts, the latest anchor first: as many as the figure says. With the parameters of the cohorts, `cohort`
+         *     names the row, the total when left out, `period` the period, and `segment_code` one value of `segment`. Of `subscriptions` each is listed by
+         *     itself, also several of one user. An `id` is a position in this list; a cursor that is none gives the first page.
+         */
+        get: operations["v4ListAnalyticsCohortPeople"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/analytics/cohorts/meta": {
         parameters: {
             query?: never;
@@ -4019,6 +4047,33 @@ export interface components {
                 [key: string]: string[];
             };
         };
+        AnalyticsCohortPersonList: {
+            /** @enum {string} */
+            object: "list";
+            /** @enum {string} */
+            url: "/v4/analytics/cohorts/people";
+            data: components["schemas"]["AnalyticsCohortPerson"][];
+            has_more: boolean;
+            next_cursor?: string;
+        };
+        AnalyticsCohortPerson: {
+            /** @enum {string} */
+            object: "analytics_cohort_person";
+            /** @description Position in the list. */
+            id: string;
+            /** @description Null for a user who was erased a moment ago. */
+            customer_uid: string | null;
+            anchor_at: components["schemas"]["Time"];
+            /** @description In the period; of `users` null, as everything below. */
+            payments: number | null;
+            /** @description Of the period, in `currency`. The cell has the sum of these before they are rounded, less what was credited to others. */
+            revenue: number | null;
+            first_paid_at: components["schemas"]["NullableTime"];
+            last_paid_at: components["schemas"]["NullableTime"];
+            /** @description Of the latest payment of the subscription. Only of `subscriptions`. */
+            product_id: string | null;
+            target_platform: string | null;
+        };
         /**
          * @example {
          *       "object": "analytics_cohorts",
@@ -4055,6 +4110,8 @@ export interface components {
          *               "index": 1,
          *               "label": "P1",
          *               "is_complete": true,
+         *               "reachable": 8,
+         *               "open": 0,
          *               "subscriptions": 8,
          *               "payers": 8,
          *               "revenue": 80,
@@ -4066,6 +4123,8 @@ export interface components {
          *               "index": 2,
          *               "label": "P2",
          *               "is_complete": true,
+         *               "reachable": 8,
+         *               "open": 0,
          *               "subscriptions": 6,
          *               "payers": 6,
          *               "revenue": 60,
@@ -4084,6 +4143,7 @@ export interface components {
          *             "index": 1,
          *             "label": "P1",
          *             "is_complete": true,
+         *             "open": 0,
          *             "subscriptions": 8,
          *             "payers": 8,
          *             "revenue": 80,
@@ -4105,6 +4165,7 @@ export interface components {
          *             "index": 2,
          *             "label": "P2",
          *             "is_complete": true,
+         *             "open": 0,
          *             "subscriptions": 6,
          *             "payers": 6,
          *             "revenue": 60,
@@ -4182,6 +4243,10 @@ export interface components {
             label: string;
             /** @description Whether time alone cannot change it any more. */
             is_complete: boolean;
+            /** @description How many had the time to reach the period, whether or not they did: by renewals of the subscriptions that reached P1, by days of the users. Together with `open` all of them. */
+            reachable: number;
+            /** @description How many may still reach the period: by renewals subscriptions inside of an earlier period, or in its billing retry; by days users whose last day of the period is not over. */
+            open: number;
             /** @description Runs that reached the paid period; by days, subscriptions with a paid period begun in it. */
             subscriptions: number;
             /** @description Users with a payment in the period. */
@@ -4201,6 +4266,8 @@ export interface components {
             label: string;
             /** @description Whether time alone cannot change it any more. */
             is_complete: boolean;
+            /** @description How many may still reach the period: by renewals subscriptions inside of an earlier period, or in its billing retry; by days users whose last day of the period is not over. */
+            open: number;
             /** @description Runs that reached the paid period; by days, subscriptions with a paid period begun in it. */
             subscriptions: number;
             /** @description Users with a payment in the period. */
@@ -10694,6 +10761,23 @@ export interface components {
          * @example country
          */
         CohortSegment: string;
+        /** @description Start of a cohort, `from` of its row. All of them when left out. */
+        CellCohort: number;
+        /**
+         * @description Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
+         * @example 1
+         */
+        CellPeriod: number;
+        /**
+         * @description The figure: the users of the row, the payers of the period, or its subscriptions.
+         * @example payers
+         */
+        CellMetric: "users" | "payers" | "subscriptions";
+        /**
+         * @description The `code` of one of the segments; `other` for those beyond the 50 largest. Needs `segment`.
+         * @example DE
+         */
+        CellSegment: string;
         /**
          * @description Id of a saved view.
          * @example view_0mfa1k3p2000q7w2e8r1
@@ -16728,6 +16812,192 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AnalyticsCohorts"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAnalyticsCohortPeople: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Anchors from this Unix second on, moved down to the start of its grouping unit. 90 days ago when left out.
+                 * @example 1772323200
+                 */
+                cohort_from?: components["parameters"]["CohortFrom"];
+                /**
+                 * @description Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+                 * @example 1775001600
+                 */
+                cohort_to?: components["parameters"]["CohortTo"];
+                /**
+                 * @description What the periods are: paid periods of subscriptions, or days after the anchor.
+                 * @example by_renewals
+                 */
+                mode?: components["parameters"]["CohortMode"];
+                /**
+                 * @description Length of the cohorts in the calendar of UTC, weeks from Monday; at most 400 cohorts.
+                 * @example week
+                 */
+                grouping?: components["parameters"]["CohortGrouping"];
+                /**
+                 * @description The anchor of a user: creation, first trial or paid transaction, first paid transaction.
+                 * @example new_customers
+                 */
+                cohort_definition?: components["parameters"]["CohortDefinition"];
+                /**
+                 * @description Amounts, or proceeds less refunds.
+                 * @example gross
+                 */
+                revenue_type?: components["parameters"]["CohortRevenueType"];
+                /**
+                 * @description Also by the values of this attribute, which the meta lists.
+                 * @example country
+                 */
+                segment?: components["parameters"]["CohortSegment"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+                /** @description Start of a cohort, `from` of its row. All of them when left out. */
+                cohort?: components["parameters"]["CellCohort"];
+                /**
+                 * @description Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
+                 * @example 1
+                 */
+                period?: components["parameters"]["CellPeriod"];
+                /**
+                 * @description The figure: the users of the row, the payers of the period, or its subscriptions.
+                 * @example payers
+                 */
+                metric?: components["parameters"]["CellMetric"];
+                /**
+                 * @description The `code` of one of the segments; `other` for those beyond the 50 largest. Needs `segment`.
+                 * @example DE
+                 */
+                segment_code?: components["parameters"]["CellSegment"];
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of people. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsCohortPersonList"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -116,6 +116,8 @@ export const answerAnalyticsInsights: ValidateFunction
 export const v4GetAnalyticsInsightsQuery: ValidateFunction
 export const answerAnalyticsCohorts: ValidateFunction
 export const v4GetAnalyticsCohortsQuery: ValidateFunction
+export const answerAnalyticsCohortPersonList: ValidateFunction
+export const v4ListAnalyticsCohortPeopleQuery: ValidateFunction
 export const answerAnalyticsCohortsMeta: ValidateFunction
 export const answerAnalyticsLtv: ValidateFunction
 export const v4GetAnalyticsLtvQuery: ValidateFunction

@@ -342,6 +342,42 @@ export type AnalyticsExplainedParameters = {
     };
 };
 
+export type AnalyticsCohortPersonList = {
+    object: 'list';
+    url: '/v4/analytics/cohorts/people';
+    data: Array<AnalyticsCohortPerson>;
+    has_more: boolean;
+    next_cursor?: string;
+};
+
+export type AnalyticsCohortPerson = {
+    object: 'analytics_cohort_person';
+    /**
+     * Position in the list.
+     */
+    id: string;
+    /**
+     * Null for a user who was erased a moment ago.
+     */
+    customer_uid: string | null;
+    anchor_at: Time;
+    /**
+     * In the period; of `users` null, as everything below.
+     */
+    payments: number | null;
+    /**
+     * Of the period, in `currency`. The cell has the sum of these before they are rounded, less what was credited to others.
+     */
+    revenue: number | null;
+    first_paid_at: NullableTime;
+    last_paid_at: NullableTime;
+    /**
+     * Of the latest payment of the subscription. Only of `subscriptions`.
+     */
+    product_id: string | null;
+    target_platform: string | null;
+};
+
 export type AnalyticsCohorts = {
     object: 'analytics_cohorts';
     url: '/v4/analytics/cohorts';
@@ -399,6 +435,14 @@ export type AnalyticsCohortPeriod = {
      */
     is_complete: boolean;
     /**
+     * How many had the time to reach the period, whether or not they did: by renewals of the subscriptions that reached P1, by days of the users. Together with `open` all of them.
+     */
+    reachable: number;
+    /**
+     * How many may still reach the period: by renewals subscriptions inside of an earlier period, or in its billing retry; by days users whose last day of the period is not over.
+     */
+    open: number;
+    /**
      * Runs that reached the paid period; by days, subscriptions with a paid period begun in it.
      */
     subscriptions: number;
@@ -434,6 +478,10 @@ export type AnalyticsCohortTotalPeriod = {
      * Whether time alone cannot change it any more.
      */
     is_complete: boolean;
+    /**
+     * How many may still reach the period: by renewals subscriptions inside of an earlier period, or in its billing retry; by days users whose last day of the period is not over.
+     */
+    open: number;
     /**
      * Runs that reached the paid period; by days, subscriptions with a paid period begun in it.
      */
@@ -4961,6 +5009,26 @@ export type CohortRevenueType = 'gross' | 'net';
  * Also by the values of this attribute, which the meta lists.
  */
 export type CohortSegment = string;
+
+/**
+ * Start of a cohort, `from` of its row. All of them when left out.
+ */
+export type CellCohort = number;
+
+/**
+ * Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
+ */
+export type CellPeriod = number;
+
+/**
+ * The figure: the users of the row, the payers of the period, or its subscriptions.
+ */
+export type CellMetric = 'users' | 'payers' | 'subscriptions';
+
+/**
+ * The `code` of one of the segments; `other` for those beyond the 50 largest. Needs `segment`.
+ */
+export type CellSegment = string;
 
 /**
  * Id of a saved view.
@@ -12111,6 +12179,166 @@ export type V4GetAnalyticsCohortsResponses = {
 };
 
 export type V4GetAnalyticsCohortsResponse = V4GetAnalyticsCohortsResponses[keyof V4GetAnalyticsCohortsResponses];
+
+export type V4ListAnalyticsCohortPeopleData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Anchors from this Unix second on, moved down to the start of its grouping unit. 90 days ago when left out.
+         */
+        cohort_from?: number;
+        /**
+         * Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+         */
+        cohort_to?: number;
+        /**
+         * What the periods are: paid periods of subscriptions, or days after the anchor.
+         */
+        mode?: 'by_renewals' | 'by_days';
+        /**
+         * Length of the cohorts in the calendar of UTC, weeks from Monday; at most 400 cohorts.
+         */
+        grouping?: 'day' | 'week' | 'month' | 'quarter' | 'year';
+        /**
+         * The anchor of a user: creation, first trial or paid transaction, first paid transaction.
+         */
+        cohort_definition?: 'new_customers' | 'initial_conversions' | 'new_paying';
+        /**
+         * Amounts, or proceeds less refunds.
+         */
+        revenue_type?: 'gross' | 'net';
+        /**
+         * Also by the values of this attribute, which the meta lists.
+         */
+        segment?: string;
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * Converts all money at the rates of this day.
+         */
+        rate_date?: string;
+        /**
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
+         */
+        fresh?: boolean;
+        /**
+         * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[target_platform][]'?: Array<string>;
+        /**
+         * Only these products; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[product_id][]'?: Array<string>;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[media_source_name][]'?: Array<string>;
+        /**
+         * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[campaign_name][]'?: Array<string>;
+        /**
+         * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[app_version][]'?: Array<string>;
+        /**
+         * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[device_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these segments now; one parameter for each value.
+         */
+        'filter[segment_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
+         */
+        'filter[experiment_group_id][]'?: Array<string>;
+        /**
+         * Start of a cohort, `from` of its row. All of them when left out.
+         */
+        cohort?: number;
+        /**
+         * Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
+         */
+        period?: number;
+        /**
+         * The figure: the users of the row, the payers of the period, or its subscriptions.
+         */
+        metric?: 'users' | 'payers' | 'subscriptions';
+        /**
+         * The `code` of one of the segments; `other` for those beyond the 50 largest. Needs `segment`.
+         */
+        segment_code?: string;
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/analytics/cohorts/people';
+};
+
+export type V4ListAnalyticsCohortPeopleErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAnalyticsCohortPeopleError = V4ListAnalyticsCohortPeopleErrors[keyof V4ListAnalyticsCohortPeopleErrors];
+
+export type V4ListAnalyticsCohortPeopleResponses = {
+    /**
+     * One page of people.
+     */
+    200: AnalyticsCohortPersonList;
+};
+
+export type V4ListAnalyticsCohortPeopleResponse = V4ListAnalyticsCohortPeopleResponses[keyof V4ListAnalyticsCohortPeopleResponses];
 
 export type V4GetAnalyticsCohortsMetaData = {
     body?: never;
