@@ -9,7 +9,7 @@ export type EventFilter = {
   from: string | undefined
   to: string | undefined
 }
-export type Order = 'asc' | 'desc'
+type Order = 'asc' | 'desc'
 type Request = { filter: EventFilter; order: Order; limit: number; after: string | undefined }
 
 /**

@@ -150,8 +150,8 @@ function withDefinitions(schema: Schema): Schema {
   return names.size > 0 ? { ...replaced, $defs: definitions } : replaced
 }
 
-/** `filter[status][]` -> `filter_status`. */
-const argumentOf = (name: string) => name.replace(/^filter\[(\w+)\](?:\[\])?$/, 'filter_$1')
+/** `filter[status][]` -> `filter_status`, `kinds[]` -> `kinds`. */
+const argumentOf = (name: string) => name.replace(/\[\]$/, '').replace(/^filter\[(\w+)\]$/, 'filter_$1')
 
 const CONFIRMATION: Record<string, Schema> = {
   confirmation_token: { type: 'string' },

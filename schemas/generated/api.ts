@@ -780,6 +780,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/customers/{customer_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List what happened to a customer
+         * @description One list, newest first: events, purchases and refunds, access that was granted, taken or ran out, runs of automations, deliveries, screens, groups of experiments, and changes by people. Without `kinds[]` it has the kinds that the key may read, each with the scope of its own resource; `kinds` of the answer names them. Deliveries, runs and changes are there as long as their own lists have them. A page goes on after the last entry of the page before, whatever was added or removed meanwhile.
+         */
+        get: operations["v4ListCustomerTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/remote-configurations": {
         parameters: {
             query?: never;
@@ -6295,6 +6327,201 @@ export interface components {
             url: string;
             data: components["schemas"]["HeldPermission"][];
             has_more: components["schemas"]["HasNoMore"];
+        };
+        /** @enum {string} */
+        TimelineKind: "event" | "purchase" | "access" | "automation_run" | "delivery" | "screen" | "experiment" | "change";
+        /** @description What happened, as `v4GetEvent` has it. */
+        TimelineEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "event";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            event_name: string;
+            /** @description Of the catalogue; of a custom event its name. */
+            title: string;
+            platform: string | null;
+            /** @description The store's. */
+            product_id: string | null;
+            screen_id: string | null;
+            transaction_id: string | null;
+            /** @description A decimal number; negative for what was returned. */
+            price: string | null;
+            currency: string | null;
+        };
+        /** @description A charge or a free period of a store at its beginning, or its refund. */
+        TimelinePurchase: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "purchase";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            /** @enum {string} */
+            action: "payment" | "refund";
+            /** @description Who has the purchase; another user where it is shared. */
+            user_id: string | null;
+            /** @enum {string} */
+            platform: "app_store" | "play_store" | "stripe" | "paddle";
+            /** @description The store's; with a base plan after a colon. */
+            product_id: string;
+            /** @description A decimal number: what was charged, or what was refunded so far. */
+            amount: string;
+            currency: string;
+            /** @enum {string|null} */
+            period_type: "normal" | "trial" | "intro" | null;
+            expires_at: components["schemas"]["NullableTime"];
+            refunded_at: components["schemas"]["NullableTime"];
+        };
+        /** @description Access that was granted by hand or taken, or such a grant that ran out and was not renewed. What purchases give follows from the purchases. */
+        TimelineAccess: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "access";
+            at: components["schemas"]["Time"];
+            /** @description Of the entry of the audit log; of an end, of the entitlement. */
+            id: string;
+            url: string;
+            /** @enum {string} */
+            action: "granted" | "taken" | "expired";
+            entitlement_id: string;
+            expires_at: components["schemas"]["NullableTime"];
+            /** @description Null for an end. */
+            operation: string | null;
+            /** @description Null for an end. */
+            actor: {
+                kind: components["schemas"]["ActorKind"];
+                id: string | null;
+            } | null;
+        };
+        /** @description A run of an automation at its beginning, also one that was skipped. */
+        TimelineAutomationRun: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "automation_run";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            automation_id: string;
+            /** @description Null when the automation was deleted. */
+            automation_name: string | null;
+            /** @enum {string} */
+            status: "pending" | "running" | "waiting" | "succeeded" | "failed" | "cancelled" | "skipped";
+            reason: string | null;
+            event_id: string;
+            event_name: string;
+            /** @description The run that it repeats. */
+            replay_of: string | null;
+            finished_at: components["schemas"]["NullableTime"];
+        };
+        /** @description A delivery to an integration at its beginning. */
+        TimelineDelivery: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "delivery";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            integration_id: string | null;
+            integration_title: string | null;
+            event_id: string;
+            event_name: string;
+            /** @enum {string} */
+            source: "event" | "automation";
+            run_id: string | null;
+            /** @enum {string} */
+            status: "pending" | "retrying" | "held" | "delivered" | "failed";
+            reason: string | null;
+            attempt_count: number;
+            delivered_at: components["schemas"]["NullableTime"];
+        };
+        /** @description A screen that an automation has for the user. That the app showed it is an event. */
+        TimelineScreen: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "screen";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            screen_id: string;
+            /** @description Null when the screen was deleted. */
+            screen_name: string | null;
+            automation_id: string;
+            run_id: string;
+            shown_at: components["schemas"]["NullableTime"];
+            expires_at: components["schemas"]["Time"];
+        };
+        /** @description The assignment to a group of an experiment. */
+        TimelineExperiment: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "experiment";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            experiment_name: string | null;
+            group_id: string;
+            group_name: string | null;
+            pinned: boolean;
+        };
+        /** @description Any other change of the user, as `v4ListAuditLog` has it. */
+        TimelineChange: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "change";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            operation: string;
+            resource: string;
+            resource_id: string | null;
+            actor: components["schemas"]["Actor"];
+            reason: string | null;
+        };
+        /**
+         * @description `kind` tells the fields. `at` is when it happened, `id` that of the object, `url` where the object is read; some are names only.
+         * @example {
+         *       "kind": "purchase",
+         *       "at": "2026-03-01T09:00:00Z",
+         *       "id": "311",
+         *       "url": "/v4/users/QON_5f0c1d2e3b4a59687766554433221100/purchases/311",
+         *       "action": "payment",
+         *       "user_id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "platform": "app_store",
+         *       "product_id": "com.example.monthly",
+         *       "amount": "9.99",
+         *       "currency": "USD",
+         *       "period_type": "normal",
+         *       "expires_at": "2026-04-01T09:00:00Z",
+         *       "refunded_at": null
+         *     }
+         */
+        TimelineEntry: components["schemas"]["TimelineEvent"] | components["schemas"]["TimelinePurchase"] | components["schemas"]["TimelineAccess"] | components["schemas"]["TimelineAutomationRun"] | components["schemas"]["TimelineDelivery"] | components["schemas"]["TimelineScreen"] | components["schemas"]["TimelineExperiment"] | components["schemas"]["TimelineChange"];
+        CustomerTimeline: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            /** @description The kinds of entries that the list has. */
+            kinds: components["schemas"]["TimelineKind"][];
+            data: components["schemas"]["TimelineEntry"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
         };
         /**
          * @description The best of the user's subscriptions: `active` paid and renewing, `canceled` paid and not renewing, `billing_retry` grace or retry, `trial` trial that renews, `canceled_trial` trial that does not, `churned` all ended with at least one paid period, `none` otherwise. The set may grow.
@@ -13194,6 +13421,71 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListCustomerTimeline: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only entries of these kinds; repeat it for several. A kind that the key may not read is 403.
+                 * @example [
+                 *       "purchase",
+                 *       "access"
+                 *     ]
+                 */
+                "kinds[]"?: components["schemas"]["TimelineKind"][];
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. Anything else gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 1772355600000000.event.evt_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                starting_after?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerTimeline"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

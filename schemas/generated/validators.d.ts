@@ -54,6 +54,8 @@ export const answerCustomerPermission: ValidateFunction
 export const v4GrantCustomerPermissionBody: ValidateFunction
 export const v4RevokeCustomerPermissionPath: ValidateFunction
 export const answerCustomerProperties: ValidateFunction
+export const answerCustomerTimeline: ValidateFunction
+export const v4ListCustomerTimelineQuery: ValidateFunction
 export const answerRemoteConfigurationList: ValidateFunction
 export const answerRemoteConfiguration: ValidateFunction
 export const v4CreateRemoteConfigurationBody: ValidateFunction
