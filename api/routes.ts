@@ -31,6 +31,7 @@ import * as auditLog from './v4/kernel/audit-log.ts'
 import * as alerts from './v4/oversight/alerts.ts'
 import * as ledger from './v4/oversight/ledger.ts'
 import * as notificationChannels from './v4/oversight/notification-channels.ts'
+import * as search from './v4/oversight/search.ts'
 import * as testClock from './v4/oversight/test-clock.ts'
 import * as timeline from './v4/oversight/timeline.ts'
 import * as apiKeys from './v4/projects/api-keys.ts'
@@ -82,6 +83,7 @@ const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...screens,
   ...screensAnalytics,
   ...segments,
+  ...search,
   ...testClock,
   ...timeline,
   ...userEntitlements,

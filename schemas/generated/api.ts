@@ -3388,6 +3388,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/search": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search for a person or a thing by what names it
+         * @description At most 20 results: first what has the text as its id (an event, automation, run, integration, delivery, export, report or run of a report), then people, by the beginning of their id, identity, e-mail address, custom user id or name in any case, or by a whole id of a transaction of theirs, the first one of a subscription included. Results are of the kinds that the key may read, each with the scope of its own resource.
+         */
+        get: operations["v4Search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/ledger": {
         parameters: {
             query?: never;
@@ -4800,7 +4826,7 @@ export interface components {
          * @example events:write
          * @enum {string}
          */
-        Scope: "alerts:read" | "alerts:write" | "analytics:read" | "analytics:write" | "audit_log:read" | "automations:read" | "automations:write" | "customers:read" | "customers:write" | "entitlements:read" | "entitlements:write" | "events:read" | "events:write" | "experiments:read" | "experiments:write" | "exports:read" | "exports:write" | "identities:read" | "identities:write" | "integrations:read" | "integrations:write" | "ledger:read" | "offerings:read" | "offerings:write" | "products:read" | "products:write" | "project_settings:read" | "project_settings:write" | "purchases:read" | "purchases:write" | "pushes:read" | "pushes:write" | "remote_configurations:read" | "remote_configurations:write" | "scheduled_reports:read" | "scheduled_reports:write" | "screens:read" | "screens:write" | "segments:read" | "segments:write" | "test_clock:read" | "test_clock:write" | "user_properties:read" | "user_properties:write" | "users:read" | "users:write";
+        Scope: "alerts:read" | "alerts:write" | "analytics:read" | "analytics:write" | "audit_log:read" | "automations:read" | "automations:write" | "customers:read" | "customers:write" | "entitlements:read" | "entitlements:write" | "events:read" | "events:write" | "experiments:read" | "experiments:write" | "exports:read" | "exports:write" | "identities:read" | "identities:write" | "integrations:read" | "integrations:write" | "ledger:read" | "offerings:read" | "offerings:write" | "products:read" | "products:write" | "project_settings:read" | "project_settings:write" | "purchases:read" | "purchases:write" | "pushes:read" | "pushes:write" | "remote_configurations:read" | "remote_configurations:write" | "scheduled_reports:read" | "scheduled_reports:write" | "screens:read" | "screens:write" | "search:read" | "segments:read" | "segments:write" | "test_clock:read" | "test_clock:write" | "user_properties:read" | "user_properties:write" | "users:read" | "users:write";
         /**
          * @description Your name for it, such as the program that has it.
          * @example Warehouse export
@@ -6301,6 +6327,11 @@ export interface components {
              * @default null
              */
             expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the access began, such as `started_at` of a grant that was taken and is given back; not later than now, which is the default. An active grant keeps its beginning.
+             */
+            started_at?: string;
         };
         CustomerPermission: {
             /** @enum {string} */
@@ -6618,7 +6649,15 @@ export interface components {
          *       "clients_with_event": "190",
          *       "avg_payment_count": 2.35,
          *       "avg_price": 9.41,
-         *       "sales": 4135.2
+         *       "sales": 4135.2,
+         *       "counts": {
+         *         "active_subscribers": 128,
+         *         "active_trials": 17,
+         *         "billing_retry": 3,
+         *         "canceled_trials": 4,
+         *         "churned_subscribers": 56,
+         *         "clients_with_event": 190
+         *       }
          *     }
          */
         CustomerMetrics: {
@@ -6638,6 +6677,15 @@ export interface components {
             avg_price: number;
             /** @description Amounts minus refunds in USD, two decimals. */
             sales: number;
+            /** @description All counts as numbers, also those that are texts beside it. */
+            counts: {
+                active_subscribers: number;
+                active_trials: number;
+                billing_retry: number;
+                canceled_trials: number;
+                churned_subscribers: number;
+                clients_with_event: number;
+            };
         };
         /**
          * @example {
@@ -10049,6 +10097,36 @@ export interface components {
             data: components["schemas"]["ScreenSummary"][];
             has_more: components["schemas"]["HasMore"];
             next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "object": "search_result",
+         *       "kind": "customer",
+         *       "id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "url": "/v4/customers/QON_5f0c1d2e3b4a59687766554433221100",
+         *       "title": "Ada",
+         *       "subtitle": "ada@example.org · active"
+         *     }
+         */
+        SearchResult: {
+            /** @enum {string} */
+            object: "search_result";
+            /** @enum {string} */
+            kind: "customer" | "event" | "automation" | "automation_run" | "integration" | "delivery" | "export" | "scheduled_report" | "report_run";
+            id: string;
+            /** @description Where it is read; some are names only. */
+            url: string;
+            /** @description Its name; of a person the name, e-mail address or identity; the id where there is none. */
+            title: string;
+            /** @description What tells it from others, such as its status. */
+            subtitle: string;
+        };
+        SearchResultList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/search";
+            data: components["schemas"]["SearchResult"][];
+            has_more: components["schemas"]["HasNoMore"];
         };
         /**
          * @description Booleans, enums and references take `eq` and `ne`; strings these and `contains`, `not_contains`; numbers, versions and times `eq`, `ne` and the four orders; user properties all. A user without a value meets `ne` and `not_contains` only.
@@ -20524,6 +20602,50 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4Search: {
+        parameters: {
+            query: {
+                /**
+                 * @description The text. Spaces around it are of no account.
+                 * @example ada@example.org
+                 */
+                q: string;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResultList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -199,6 +199,8 @@ export const answerApiKeyList: ValidateFunction
 export const answerCreatedApiKey: ValidateFunction
 export const v4CreateApiKeyBody: ValidateFunction
 export const v4RevokeApiKeyPath: ValidateFunction
+export const answerSearchResultList: ValidateFunction
+export const v4SearchQuery: ValidateFunction
 export const answerLedger: ValidateFunction
 export const v4GetLedgerQuery: ValidateFunction
 export const answerAlertList: ValidateFunction

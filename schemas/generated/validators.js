@@ -11297,7 +11297,7 @@ function validate79(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var answerCustomerMetrics = validate80;
-var schema148 = { "type": "object", "required": ["object", "url", "active_subscribers", "active_trials", "billing_retry", "canceled_trials", "churned_subscribers", "clients_with_event", "avg_payment_count", "avg_price", "sales"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_metrics"] }, "url": { "type": "string", "enum": ["/v4/customers/metrics"] }, "active_subscribers": { "$ref": "answer:CountText" }, "active_trials": { "$ref": "answer:CountText" }, "billing_retry": { "$ref": "answer:CountText" }, "canceled_trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "churned_subscribers": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "clients_with_event": { "$ref": "answer:CountText" }, "avg_payment_count": { "type": "number" }, "avg_price": { "type": "number" }, "sales": { "type": "number" } }, "$id": "answer:CustomerMetrics" };
+var schema148 = { "type": "object", "required": ["object", "url", "active_subscribers", "active_trials", "billing_retry", "canceled_trials", "churned_subscribers", "clients_with_event", "avg_payment_count", "avg_price", "sales", "counts"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_metrics"] }, "url": { "type": "string", "enum": ["/v4/customers/metrics"] }, "active_subscribers": { "$ref": "answer:CountText" }, "active_trials": { "$ref": "answer:CountText" }, "billing_retry": { "$ref": "answer:CountText" }, "canceled_trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "churned_subscribers": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "clients_with_event": { "$ref": "answer:CountText" }, "avg_payment_count": { "type": "number" }, "avg_price": { "type": "number" }, "sales": { "type": "number" }, "counts": { "type": "object", "required": ["active_subscribers", "active_trials", "billing_retry", "canceled_trials", "churned_subscribers", "clients_with_event"], "additionalProperties": false, "properties": { "active_subscribers": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "active_trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "billing_retry": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "canceled_trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "churned_subscribers": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "clients_with_event": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:CustomerMetrics" };
 var pattern66 = new RegExp("^[0-9]+$", "u");
 function validate80(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -11403,21 +11403,18 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
+    if (data.counts === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "counts" } };
+      if (vErrors === null) {
+        vErrors = [err11];
+      } else {
+        vErrors.push(err11);
+      }
+      errors++;
+    }
     for (const key0 in data) {
       if (!func36.call(schema148.properties, key0)) {
-        const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -11425,8 +11422,11 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data0 === "customer_metrics")) {
-        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema148.properties.object.enum } };
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -11434,11 +11434,8 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    if (data.url !== void 0) {
-      let data1 = data.url;
-      if (typeof data1 !== "string") {
-        const err14 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+      if (!(data0 === "customer_metrics")) {
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema148.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -11446,12 +11443,24 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data1 === "/v4/customers/metrics")) {
-        const err15 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema148.properties.url.enum } };
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err15 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
           vErrors.push(err15);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/customers/metrics")) {
+        const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema148.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
         }
         errors++;
       }
@@ -11460,20 +11469,20 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.active_subscribers;
       if (typeof data2 === "string") {
         if (!pattern66.test(data2)) {
-          const err16 = { instancePath: instancePath + "/active_subscribers", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
+          const err17 = { instancePath: instancePath + "/active_subscribers", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
-            vErrors = [err16];
+            vErrors = [err17];
           } else {
-            vErrors.push(err16);
+            vErrors.push(err17);
           }
           errors++;
         }
       } else {
-        const err17 = { instancePath: instancePath + "/active_subscribers", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
+        const err18 = { instancePath: instancePath + "/active_subscribers", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err17];
+          vErrors = [err18];
         } else {
-          vErrors.push(err17);
+          vErrors.push(err18);
         }
         errors++;
       }
@@ -11482,20 +11491,20 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
       let data3 = data.active_trials;
       if (typeof data3 === "string") {
         if (!pattern66.test(data3)) {
-          const err18 = { instancePath: instancePath + "/active_trials", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
+          const err19 = { instancePath: instancePath + "/active_trials", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
-            vErrors = [err18];
+            vErrors = [err19];
           } else {
-            vErrors.push(err18);
+            vErrors.push(err19);
           }
           errors++;
         }
       } else {
-        const err19 = { instancePath: instancePath + "/active_trials", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
+        const err20 = { instancePath: instancePath + "/active_trials", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err19];
+          vErrors = [err20];
         } else {
-          vErrors.push(err19);
+          vErrors.push(err20);
         }
         errors++;
       }
@@ -11504,28 +11513,16 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
       let data4 = data.billing_retry;
       if (typeof data4 === "string") {
         if (!pattern66.test(data4)) {
-          const err20 = { instancePath: instancePath + "/billing_retry", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
+          const err21 = { instancePath: instancePath + "/billing_retry", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
-            vErrors = [err20];
+            vErrors = [err21];
           } else {
-            vErrors.push(err20);
+            vErrors.push(err21);
           }
           errors++;
         }
       } else {
-        const err21 = { instancePath: instancePath + "/billing_retry", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      }
-    }
-    if (data.canceled_trials !== void 0) {
-      let data5 = data.canceled_trials;
-      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
-        const err22 = { instancePath: instancePath + "/canceled_trials", schemaPath: "#/properties/canceled_trials/type", keyword: "type", params: { type: "integer" } };
+        const err22 = { instancePath: instancePath + "/billing_retry", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -11533,22 +11530,34 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
+    }
+    if (data.canceled_trials !== void 0) {
+      let data5 = data.canceled_trials;
+      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
+        const err23 = { instancePath: instancePath + "/canceled_trials", schemaPath: "#/properties/canceled_trials/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
       if (typeof data5 == "number" && isFinite(data5)) {
         if (data5 > 9007199254740991 || isNaN(data5)) {
-          const err23 = { instancePath: instancePath + "/canceled_trials", schemaPath: "#/properties/canceled_trials/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err23];
-          } else {
-            vErrors.push(err23);
-          }
-          errors++;
-        }
-        if (data5 < 0 || isNaN(data5)) {
-          const err24 = { instancePath: instancePath + "/canceled_trials", schemaPath: "#/properties/canceled_trials/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err24 = { instancePath: instancePath + "/canceled_trials", schemaPath: "#/properties/canceled_trials/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
             vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (data5 < 0 || isNaN(data5)) {
+          const err25 = { instancePath: instancePath + "/canceled_trials", schemaPath: "#/properties/canceled_trials/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
           }
           errors++;
         }
@@ -11557,30 +11566,30 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.churned_subscribers !== void 0) {
       let data6 = data.churned_subscribers;
       if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
-        const err25 = { instancePath: instancePath + "/churned_subscribers", schemaPath: "#/properties/churned_subscribers/type", keyword: "type", params: { type: "integer" } };
+        const err26 = { instancePath: instancePath + "/churned_subscribers", schemaPath: "#/properties/churned_subscribers/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err25];
+          vErrors = [err26];
         } else {
-          vErrors.push(err25);
+          vErrors.push(err26);
         }
         errors++;
       }
       if (typeof data6 == "number" && isFinite(data6)) {
         if (data6 > 9007199254740991 || isNaN(data6)) {
-          const err26 = { instancePath: instancePath + "/churned_subscribers", schemaPath: "#/properties/churned_subscribers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err26];
-          } else {
-            vErrors.push(err26);
-          }
-          errors++;
-        }
-        if (data6 < 0 || isNaN(data6)) {
-          const err27 = { instancePath: instancePath + "/churned_subscribers", schemaPath: "#/properties/churned_subscribers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err27 = { instancePath: instancePath + "/churned_subscribers", schemaPath: "#/properties/churned_subscribers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
             vErrors = [err27];
           } else {
             vErrors.push(err27);
+          }
+          errors++;
+        }
+        if (data6 < 0 || isNaN(data6)) {
+          const err28 = { instancePath: instancePath + "/churned_subscribers", schemaPath: "#/properties/churned_subscribers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
           }
           errors++;
         }
@@ -11590,28 +11599,16 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
       let data7 = data.clients_with_event;
       if (typeof data7 === "string") {
         if (!pattern66.test(data7)) {
-          const err28 = { instancePath: instancePath + "/clients_with_event", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
+          const err29 = { instancePath: instancePath + "/clients_with_event", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
-            vErrors = [err28];
+            vErrors = [err29];
           } else {
-            vErrors.push(err28);
+            vErrors.push(err29);
           }
           errors++;
         }
       } else {
-        const err29 = { instancePath: instancePath + "/clients_with_event", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err29];
-        } else {
-          vErrors.push(err29);
-        }
-        errors++;
-      }
-    }
-    if (data.avg_payment_count !== void 0) {
-      let data8 = data.avg_payment_count;
-      if (!(typeof data8 == "number" && isFinite(data8))) {
-        const err30 = { instancePath: instancePath + "/avg_payment_count", schemaPath: "#/properties/avg_payment_count/type", keyword: "type", params: { type: "number" } };
+        const err30 = { instancePath: instancePath + "/clients_with_event", schemaPath: "answer:CountText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -11620,10 +11617,10 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.avg_price !== void 0) {
-      let data9 = data.avg_price;
-      if (!(typeof data9 == "number" && isFinite(data9))) {
-        const err31 = { instancePath: instancePath + "/avg_price", schemaPath: "#/properties/avg_price/type", keyword: "type", params: { type: "number" } };
+    if (data.avg_payment_count !== void 0) {
+      let data8 = data.avg_payment_count;
+      if (!(typeof data8 == "number" && isFinite(data8))) {
+        const err31 = { instancePath: instancePath + "/avg_payment_count", schemaPath: "#/properties/avg_payment_count/type", keyword: "type", params: { type: "number" } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -11632,10 +11629,10 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.sales !== void 0) {
-      let data10 = data.sales;
-      if (!(typeof data10 == "number" && isFinite(data10))) {
-        const err32 = { instancePath: instancePath + "/sales", schemaPath: "#/properties/sales/type", keyword: "type", params: { type: "number" } };
+    if (data.avg_price !== void 0) {
+      let data9 = data.avg_price;
+      if (!(typeof data9 == "number" && isFinite(data9))) {
+        const err32 = { instancePath: instancePath + "/avg_price", schemaPath: "#/properties/avg_price/type", keyword: "type", params: { type: "number" } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -11644,12 +11641,294 @@ function validate80(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
+    if (data.sales !== void 0) {
+      let data10 = data.sales;
+      if (!(typeof data10 == "number" && isFinite(data10))) {
+        const err33 = { instancePath: instancePath + "/sales", schemaPath: "#/properties/sales/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err33];
+        } else {
+          vErrors.push(err33);
+        }
+        errors++;
+      }
+    }
+    if (data.counts !== void 0) {
+      let data11 = data.counts;
+      if (data11 && typeof data11 == "object" && !Array.isArray(data11)) {
+        if (data11.active_subscribers === void 0) {
+          const err34 = { instancePath: instancePath + "/counts", schemaPath: "#/properties/counts/required", keyword: "required", params: { missingProperty: "active_subscribers" } };
+          if (vErrors === null) {
+            vErrors = [err34];
+          } else {
+            vErrors.push(err34);
+          }
+          errors++;
+        }
+        if (data11.active_trials === void 0) {
+          const err35 = { instancePath: instancePath + "/counts", schemaPath: "#/properties/counts/required", keyword: "required", params: { missingProperty: "active_trials" } };
+          if (vErrors === null) {
+            vErrors = [err35];
+          } else {
+            vErrors.push(err35);
+          }
+          errors++;
+        }
+        if (data11.billing_retry === void 0) {
+          const err36 = { instancePath: instancePath + "/counts", schemaPath: "#/properties/counts/required", keyword: "required", params: { missingProperty: "billing_retry" } };
+          if (vErrors === null) {
+            vErrors = [err36];
+          } else {
+            vErrors.push(err36);
+          }
+          errors++;
+        }
+        if (data11.canceled_trials === void 0) {
+          const err37 = { instancePath: instancePath + "/counts", schemaPath: "#/properties/counts/required", keyword: "required", params: { missingProperty: "canceled_trials" } };
+          if (vErrors === null) {
+            vErrors = [err37];
+          } else {
+            vErrors.push(err37);
+          }
+          errors++;
+        }
+        if (data11.churned_subscribers === void 0) {
+          const err38 = { instancePath: instancePath + "/counts", schemaPath: "#/properties/counts/required", keyword: "required", params: { missingProperty: "churned_subscribers" } };
+          if (vErrors === null) {
+            vErrors = [err38];
+          } else {
+            vErrors.push(err38);
+          }
+          errors++;
+        }
+        if (data11.clients_with_event === void 0) {
+          const err39 = { instancePath: instancePath + "/counts", schemaPath: "#/properties/counts/required", keyword: "required", params: { missingProperty: "clients_with_event" } };
+          if (vErrors === null) {
+            vErrors = [err39];
+          } else {
+            vErrors.push(err39);
+          }
+          errors++;
+        }
+        for (const key1 in data11) {
+          if (!(key1 === "active_subscribers" || key1 === "active_trials" || key1 === "billing_retry" || key1 === "canceled_trials" || key1 === "churned_subscribers" || key1 === "clients_with_event")) {
+            const err40 = { instancePath: instancePath + "/counts", schemaPath: "#/properties/counts/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err40];
+            } else {
+              vErrors.push(err40);
+            }
+            errors++;
+          }
+        }
+        if (data11.active_subscribers !== void 0) {
+          let data12 = data11.active_subscribers;
+          if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
+            const err41 = { instancePath: instancePath + "/counts/active_subscribers", schemaPath: "#/properties/counts/properties/active_subscribers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err41];
+            } else {
+              vErrors.push(err41);
+            }
+            errors++;
+          }
+          if (typeof data12 == "number" && isFinite(data12)) {
+            if (data12 > 9007199254740991 || isNaN(data12)) {
+              const err42 = { instancePath: instancePath + "/counts/active_subscribers", schemaPath: "#/properties/counts/properties/active_subscribers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err42];
+              } else {
+                vErrors.push(err42);
+              }
+              errors++;
+            }
+            if (data12 < 0 || isNaN(data12)) {
+              const err43 = { instancePath: instancePath + "/counts/active_subscribers", schemaPath: "#/properties/counts/properties/active_subscribers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err43];
+              } else {
+                vErrors.push(err43);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data11.active_trials !== void 0) {
+          let data13 = data11.active_trials;
+          if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
+            const err44 = { instancePath: instancePath + "/counts/active_trials", schemaPath: "#/properties/counts/properties/active_trials/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err44];
+            } else {
+              vErrors.push(err44);
+            }
+            errors++;
+          }
+          if (typeof data13 == "number" && isFinite(data13)) {
+            if (data13 > 9007199254740991 || isNaN(data13)) {
+              const err45 = { instancePath: instancePath + "/counts/active_trials", schemaPath: "#/properties/counts/properties/active_trials/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err45];
+              } else {
+                vErrors.push(err45);
+              }
+              errors++;
+            }
+            if (data13 < 0 || isNaN(data13)) {
+              const err46 = { instancePath: instancePath + "/counts/active_trials", schemaPath: "#/properties/counts/properties/active_trials/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err46];
+              } else {
+                vErrors.push(err46);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data11.billing_retry !== void 0) {
+          let data14 = data11.billing_retry;
+          if (!(typeof data14 == "number" && (!(data14 % 1) && !isNaN(data14)) && isFinite(data14))) {
+            const err47 = { instancePath: instancePath + "/counts/billing_retry", schemaPath: "#/properties/counts/properties/billing_retry/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err47];
+            } else {
+              vErrors.push(err47);
+            }
+            errors++;
+          }
+          if (typeof data14 == "number" && isFinite(data14)) {
+            if (data14 > 9007199254740991 || isNaN(data14)) {
+              const err48 = { instancePath: instancePath + "/counts/billing_retry", schemaPath: "#/properties/counts/properties/billing_retry/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err48];
+              } else {
+                vErrors.push(err48);
+              }
+              errors++;
+            }
+            if (data14 < 0 || isNaN(data14)) {
+              const err49 = { instancePath: instancePath + "/counts/billing_retry", schemaPath: "#/properties/counts/properties/billing_retry/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err49];
+              } else {
+                vErrors.push(err49);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data11.canceled_trials !== void 0) {
+          let data15 = data11.canceled_trials;
+          if (!(typeof data15 == "number" && (!(data15 % 1) && !isNaN(data15)) && isFinite(data15))) {
+            const err50 = { instancePath: instancePath + "/counts/canceled_trials", schemaPath: "#/properties/counts/properties/canceled_trials/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err50];
+            } else {
+              vErrors.push(err50);
+            }
+            errors++;
+          }
+          if (typeof data15 == "number" && isFinite(data15)) {
+            if (data15 > 9007199254740991 || isNaN(data15)) {
+              const err51 = { instancePath: instancePath + "/counts/canceled_trials", schemaPath: "#/properties/counts/properties/canceled_trials/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err51];
+              } else {
+                vErrors.push(err51);
+              }
+              errors++;
+            }
+            if (data15 < 0 || isNaN(data15)) {
+              const err52 = { instancePath: instancePath + "/counts/canceled_trials", schemaPath: "#/properties/counts/properties/canceled_trials/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err52];
+              } else {
+                vErrors.push(err52);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data11.churned_subscribers !== void 0) {
+          let data16 = data11.churned_subscribers;
+          if (!(typeof data16 == "number" && (!(data16 % 1) && !isNaN(data16)) && isFinite(data16))) {
+            const err53 = { instancePath: instancePath + "/counts/churned_subscribers", schemaPath: "#/properties/counts/properties/churned_subscribers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err53];
+            } else {
+              vErrors.push(err53);
+            }
+            errors++;
+          }
+          if (typeof data16 == "number" && isFinite(data16)) {
+            if (data16 > 9007199254740991 || isNaN(data16)) {
+              const err54 = { instancePath: instancePath + "/counts/churned_subscribers", schemaPath: "#/properties/counts/properties/churned_subscribers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err54];
+              } else {
+                vErrors.push(err54);
+              }
+              errors++;
+            }
+            if (data16 < 0 || isNaN(data16)) {
+              const err55 = { instancePath: instancePath + "/counts/churned_subscribers", schemaPath: "#/properties/counts/properties/churned_subscribers/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err55];
+              } else {
+                vErrors.push(err55);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data11.clients_with_event !== void 0) {
+          let data17 = data11.clients_with_event;
+          if (!(typeof data17 == "number" && (!(data17 % 1) && !isNaN(data17)) && isFinite(data17))) {
+            const err56 = { instancePath: instancePath + "/counts/clients_with_event", schemaPath: "#/properties/counts/properties/clients_with_event/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err56];
+            } else {
+              vErrors.push(err56);
+            }
+            errors++;
+          }
+          if (typeof data17 == "number" && isFinite(data17)) {
+            if (data17 > 9007199254740991 || isNaN(data17)) {
+              const err57 = { instancePath: instancePath + "/counts/clients_with_event", schemaPath: "#/properties/counts/properties/clients_with_event/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err57];
+              } else {
+                vErrors.push(err57);
+              }
+              errors++;
+            }
+            if (data17 < 0 || isNaN(data17)) {
+              const err58 = { instancePath: instancePath + "/counts/clients_with_event", schemaPath: "#/properties/counts/properties/clients_with_event/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err58];
+              } else {
+                vErrors.push(err58);
+              }
+              errors++;
+            }
+          }
+        }
+      } else {
+        const err59 = { instancePath: instancePath + "/counts", schemaPath: "#/properties/counts/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err59];
+        } else {
+          vErrors.push(err59);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err33 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err60 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err33];
+      vErrors = [err60];
     } else {
-      vErrors.push(err33);
+      vErrors.push(err60);
     }
     errors++;
   }
@@ -13592,7 +13871,7 @@ function validate91(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4GrantCustomerPermissionBody = validate92;
-var schema176 = { "type": "object", "required": ["permission_id"], "additionalProperties": false, "properties": { "permission_id": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as premium", "format": "text" }, "expires_at": { "type": ["string", "null"], "format": "date-time", "default": null } }, "$id": "input:CustomerPermissionGrant" };
+var schema176 = { "type": "object", "required": ["permission_id"], "additionalProperties": false, "properties": { "permission_id": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as premium", "format": "text" }, "expires_at": { "type": ["string", "null"], "format": "date-time", "default": null }, "started_at": { "type": "string", "format": "date-time" } }, "$id": "input:CustomerPermissionGrant" };
 function validate92(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -13611,7 +13890,7 @@ function validate92(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "permission_id" || key0 === "expires_at")) {
+      if (!(key0 === "permission_id" || key0 === "expires_at" || key0 === "started_at")) {
         const err1 = { instancePath, schemaPath: "input:CustomerPermissionGrant/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err1];
@@ -13691,12 +13970,34 @@ function validate92(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
+    if (data.started_at !== void 0) {
+      let data2 = data.started_at;
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err9 = { instancePath: instancePath + "/started_at", schemaPath: "input:CustomerPermissionGrant/properties/started_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/started_at", schemaPath: "input:CustomerPermissionGrant/properties/started_at/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err9 = { instancePath, schemaPath: "input:CustomerPermissionGrant/type", keyword: "type", params: { type: "object" } };
+    const err11 = { instancePath, schemaPath: "input:CustomerPermissionGrant/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err9];
+      vErrors = [err11];
     } else {
-      vErrors.push(err9);
+      vErrors.push(err11);
     }
     errors++;
   }
@@ -82539,7 +82840,7 @@ var schema819 = { "type": "object", "required": ["object", "id", "url", "name", 
 var schema822 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
 var schema829 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
 var pattern352 = new RegExp("^/v4/api-keys/.+$", "u");
-var schema824 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
+var schema824 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "search:read", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
 function validate486(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -82575,7 +82876,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
+      if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "search:read" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
         const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema824.enum } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -83644,8 +83945,8 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var v4CreateApiKeyBody = validate493;
 var schema842 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
-var formats888 = formats.network;
-var schema845 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
+var formats890 = formats.network;
+var schema845 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "search:read", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
 function validate495(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -83688,7 +83989,7 @@ function validate495(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
+        if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "search:read" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
           const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema845.enum } };
           if (vErrors === null) {
             vErrors = [err2];
@@ -83916,7 +84217,7 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats888(data5)) {
+              if (!formats890(data5)) {
                 const err14 = { instancePath: instancePath + "/allowed_addresses/" + i0, schemaPath: "#/properties/allowed_addresses/then/items/format", keyword: "format", params: { format: "network" } };
                 if (vErrors === null) {
                   vErrors = [err14];
@@ -84078,11 +84379,429 @@ function validate498(data, { instancePath = "", parentData, parentDataProperty, 
   validate498.errors = vErrors;
   return errors === 0;
 }
-var answerLedger = validate499;
-var schema848 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema852 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
-var schema853 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+var answerSearchResultList = validate499;
+var schema848 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/search"] }, "data": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:SearchResult" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:SearchResultList" };
+var schema850 = { "type": "object", "required": ["object", "kind", "id", "url", "title", "subtitle"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["search_result"] }, "kind": { "type": "string", "enum": ["customer", "event", "automation", "automation_run", "integration", "delivery", "export", "scheduled_report", "report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/customers/a1" }, "title": { "type": "string" }, "subtitle": { "type": "string" } }, "$id": "answer:SearchResult" };
+var pattern362 = new RegExp("^/v4/.+$", "u");
+function validate499(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/search")) {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema848.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        if (data2.length > 20) {
+          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 20 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data3 = data2[i0];
+          if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
+            if (data3.object === void 0) {
+              const err10 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:SearchResult/required", keyword: "required", params: { missingProperty: "object" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+            if (data3.kind === void 0) {
+              const err11 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:SearchResult/required", keyword: "required", params: { missingProperty: "kind" } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+            if (data3.id === void 0) {
+              const err12 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:SearchResult/required", keyword: "required", params: { missingProperty: "id" } };
+              if (vErrors === null) {
+                vErrors = [err12];
+              } else {
+                vErrors.push(err12);
+              }
+              errors++;
+            }
+            if (data3.url === void 0) {
+              const err13 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:SearchResult/required", keyword: "required", params: { missingProperty: "url" } };
+              if (vErrors === null) {
+                vErrors = [err13];
+              } else {
+                vErrors.push(err13);
+              }
+              errors++;
+            }
+            if (data3.title === void 0) {
+              const err14 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:SearchResult/required", keyword: "required", params: { missingProperty: "title" } };
+              if (vErrors === null) {
+                vErrors = [err14];
+              } else {
+                vErrors.push(err14);
+              }
+              errors++;
+            }
+            if (data3.subtitle === void 0) {
+              const err15 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:SearchResult/required", keyword: "required", params: { missingProperty: "subtitle" } };
+              if (vErrors === null) {
+                vErrors = [err15];
+              } else {
+                vErrors.push(err15);
+              }
+              errors++;
+            }
+            for (const key1 in data3) {
+              if (!(key1 === "object" || key1 === "kind" || key1 === "id" || key1 === "url" || key1 === "title" || key1 === "subtitle")) {
+                const err16 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:SearchResult/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err16];
+                } else {
+                  vErrors.push(err16);
+                }
+                errors++;
+              }
+            }
+            if (data3.object !== void 0) {
+              let data4 = data3.object;
+              if (typeof data4 !== "string") {
+                const err17 = { instancePath: instancePath + "/data/" + i0 + "/object", schemaPath: "answer:SearchResult/properties/object/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err17];
+                } else {
+                  vErrors.push(err17);
+                }
+                errors++;
+              }
+              if (!(data4 === "search_result")) {
+                const err18 = { instancePath: instancePath + "/data/" + i0 + "/object", schemaPath: "answer:SearchResult/properties/object/enum", keyword: "enum", params: { allowedValues: schema850.properties.object.enum } };
+                if (vErrors === null) {
+                  vErrors = [err18];
+                } else {
+                  vErrors.push(err18);
+                }
+                errors++;
+              }
+            }
+            if (data3.kind !== void 0) {
+              let data5 = data3.kind;
+              if (typeof data5 !== "string") {
+                const err19 = { instancePath: instancePath + "/data/" + i0 + "/kind", schemaPath: "answer:SearchResult/properties/kind/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err19];
+                } else {
+                  vErrors.push(err19);
+                }
+                errors++;
+              }
+              if (!(data5 === "customer" || data5 === "event" || data5 === "automation" || data5 === "automation_run" || data5 === "integration" || data5 === "delivery" || data5 === "export" || data5 === "scheduled_report" || data5 === "report_run")) {
+                const err20 = { instancePath: instancePath + "/data/" + i0 + "/kind", schemaPath: "answer:SearchResult/properties/kind/enum", keyword: "enum", params: { allowedValues: schema850.properties.kind.enum } };
+                if (vErrors === null) {
+                  vErrors = [err20];
+                } else {
+                  vErrors.push(err20);
+                }
+                errors++;
+              }
+            }
+            if (data3.id !== void 0) {
+              let data6 = data3.id;
+              if (typeof data6 === "string") {
+                if (func2(data6) < 1) {
+                  const err21 = { instancePath: instancePath + "/data/" + i0 + "/id", schemaPath: "answer:SearchResult/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+                  if (vErrors === null) {
+                    vErrors = [err21];
+                  } else {
+                    vErrors.push(err21);
+                  }
+                  errors++;
+                }
+              } else {
+                const err22 = { instancePath: instancePath + "/data/" + i0 + "/id", schemaPath: "answer:SearchResult/properties/id/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err22];
+                } else {
+                  vErrors.push(err22);
+                }
+                errors++;
+              }
+            }
+            if (data3.url !== void 0) {
+              let data7 = data3.url;
+              if (typeof data7 === "string") {
+                if (!pattern362.test(data7)) {
+                  const err23 = { instancePath: instancePath + "/data/" + i0 + "/url", schemaPath: "answer:SearchResult/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1" } };
+                  if (vErrors === null) {
+                    vErrors = [err23];
+                  } else {
+                    vErrors.push(err23);
+                  }
+                  errors++;
+                }
+              } else {
+                const err24 = { instancePath: instancePath + "/data/" + i0 + "/url", schemaPath: "answer:SearchResult/properties/url/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err24];
+                } else {
+                  vErrors.push(err24);
+                }
+                errors++;
+              }
+            }
+            if (data3.title !== void 0) {
+              if (typeof data3.title !== "string") {
+                const err25 = { instancePath: instancePath + "/data/" + i0 + "/title", schemaPath: "answer:SearchResult/properties/title/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err25];
+                } else {
+                  vErrors.push(err25);
+                }
+                errors++;
+              }
+            }
+            if (data3.subtitle !== void 0) {
+              if (typeof data3.subtitle !== "string") {
+                const err26 = { instancePath: instancePath + "/data/" + i0 + "/subtitle", schemaPath: "answer:SearchResult/properties/subtitle/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err26];
+                } else {
+                  vErrors.push(err26);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err27 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:SearchResult/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err27];
+            } else {
+              vErrors.push(err27);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err28 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      let data10 = data.has_more;
+      if (typeof data10 !== "boolean") {
+        const err29 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+      if (!(data10 === false)) {
+        const err30 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasNoMore/enum", keyword: "enum", params: { allowedValues: schema24.enum } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err31 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err31];
+    } else {
+      vErrors.push(err31);
+    }
+    errors++;
+  }
+  validate499.errors = vErrors;
+  return errors === 0;
+}
+var v4SearchQuery = validate500;
 function validate500(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.q === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "q" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "q")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.q !== void 0) {
+      let data0 = data.q;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 255) {
+          const err2 = { instancePath: instancePath + "/q", schemaPath: "#/properties/q/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/q", schemaPath: "#/properties/q/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!formats4(data0)) {
+          const err4 = { instancePath: instancePath + "/q", schemaPath: "#/properties/q/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/q", schemaPath: "#/properties/q/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err6 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err6];
+    } else {
+      vErrors.push(err6);
+    }
+    errors++;
+  }
+  validate500.errors = vErrors;
+  return errors === 0;
+}
+var answerLedger = validate501;
+var schema853 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema857 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
+var schema858 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+function validate502(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -84187,7 +84906,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema852.properties, key0)) {
+      if (!func36.call(schema857.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -84209,7 +84928,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema853.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema858.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -84535,7 +85254,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema852.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema857.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -84579,7 +85298,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_held_at !== void 0) {
       let data14 = data.oldest_held_at;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema852.properties.oldest_held_at.type } };
+        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema857.properties.oldest_held_at.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -84617,10 +85336,10 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate500.errors = vErrors;
+  validate502.errors = vErrors;
   return errors === 0;
 }
-function validate499(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate501(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -84702,7 +85421,7 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema848.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema853.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -84723,7 +85442,7 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema848.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema853.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -84830,8 +85549,8 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data5)) {
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate500(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate500.errors : vErrors.concat(validate500.errors);
+          if (!validate502(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate502.errors : vErrors.concat(validate502.errors);
             errors = vErrors.length;
           }
         }
@@ -84854,12 +85573,12 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate499.errors = vErrors;
+  validate501.errors = vErrors;
   return errors === 0;
 }
-var v4GetLedgerQuery = validate502;
-var schema856 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
-function validate502(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetLedgerQuery = validate504;
+var schema861 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+function validate504(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -84931,7 +85650,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema856.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema861.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -84949,17 +85668,17 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate502.errors = vErrors;
+  validate504.errors = vErrors;
   return errors === 0;
 }
-var answerAlertList = validate503;
-var schema857 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
-var schema859 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
-var schema860 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
-var schema861 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
-var pattern367 = new RegExp("^/v4/alerts/.+$", "u");
-var schema865 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
-function validate505(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAlertList = validate505;
+var schema862 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
+var schema864 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
+var schema865 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
+var schema866 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
+var pattern368 = new RegExp("^/v4/alerts/.+$", "u");
+var schema870 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
+function validate507(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85072,7 +85791,7 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "began" || data1 === "continues" || data1 === "ended")) {
-        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema865.properties.phase.enum } };
+        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema870.properties.phase.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -85093,7 +85812,7 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "sent" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema865.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema870.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -85137,7 +85856,7 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema865.properties.error.type } };
+        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema870.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -85218,10 +85937,10 @@ function validate505(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate505.errors = vErrors;
+  validate507.errors = vErrors;
   return errors === 0;
 }
-function validate504(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate506(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85353,7 +86072,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema859.properties, key0)) {
+      if (!func36.call(schema864.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -85375,7 +86094,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alert")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema859.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema864.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -85409,7 +86128,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern367.test(data2)) {
+        if (!pattern368.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/alerts/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -85440,7 +86159,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "integration_error" || data3 === "integration_held" || data3 === "deliveries_exhausted" || data3 === "report_failed" || data3 === "report_withheld" || data3 === "export_failed" || data3 === "store_alert" || data3 === "store_notifications_set_aside" || data3 === "events_set_aside")) {
-        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema860.enum } };
+        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema865.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -85461,7 +86180,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "open" || data4 === "ended")) {
-        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema861.enum } };
+        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema866.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -85523,7 +86242,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "integration" || data6 === "report" || data6 === "environment" || data6 === "store" || data6 === "consumer")) {
-            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema859.properties.holder.properties.kind.enum } };
+            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema864.properties.holder.properties.kind.enum } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -85557,7 +86276,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.title !== void 0) {
           let data8 = data5.title;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema859.properties.holder.properties.title.type } };
+            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema864.properties.holder.properties.title.type } };
             if (vErrors === null) {
               vErrors = [err33];
             } else {
@@ -85579,7 +86298,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.about !== void 0) {
       let data9 = data.about;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema859.properties.about.type } };
+        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema864.properties.about.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -85602,7 +86321,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.detail !== void 0) {
       let data11 = data.detail;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema859.properties.detail.type } };
+        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema864.properties.detail.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -85751,8 +86470,8 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data16.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate505(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate505.errors : vErrors.concat(validate505.errors);
+          if (!validate507(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate507.errors : vErrors.concat(validate507.errors);
             errors = vErrors.length;
           }
         }
@@ -85775,10 +86494,10 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate504.errors = vErrors;
+  validate506.errors = vErrors;
   return errors === 0;
 }
-function validate503(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate505(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85863,7 +86582,7 @@ function validate503(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/alerts")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema857.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema862.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -85886,8 +86605,8 @@ function validate503(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate504(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate504.errors : vErrors.concat(validate504.errors);
+          if (!validate506(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate506.errors : vErrors.concat(validate506.errors);
             errors = vErrors.length;
           }
         }
@@ -85952,13 +86671,13 @@ function validate503(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate503.errors = vErrors;
+  validate505.errors = vErrors;
   return errors === 0;
 }
-var v4ListAlertsQuery = validate508;
-var schema871 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
-var schema872 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
-function validate508(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAlertsQuery = validate510;
+var schema876 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
+var schema877 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
+function validate510(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86068,7 +86787,7 @@ function validate508(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "open" || data2 === "ended")) {
-        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema871.enum } };
+        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema876.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -86118,7 +86837,7 @@ function validate508(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data4 === "integration_error" || data4 === "integration_held" || data4 === "deliveries_exhausted" || data4 === "report_failed" || data4 === "report_withheld" || data4 === "export_failed" || data4 === "store_alert" || data4 === "store_notifications_set_aside" || data4 === "events_set_aside")) {
-              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema872.enum } };
+              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema877.enum } };
               if (vErrors === null) {
                 vErrors = [err13];
               } else {
@@ -86169,22 +86888,22 @@ function validate508(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate508.errors = vErrors;
+  validate510.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelList = validate509;
-var schema873 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
-var schema875 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
-var schema876 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
-var pattern374 = new RegExp("^/v4/notification-channels/.+$", "u");
-var schema877 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
+var answerNotificationChannelList = validate511;
+var schema878 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
+var schema880 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
+var schema881 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
+var pattern375 = new RegExp("^/v4/notification-channels/.+$", "u");
+var schema882 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
 var func0 = require_equal().default;
-function validate511(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate513(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema877.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema882.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -86224,7 +86943,7 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema860.enum } };
+        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema865.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -86253,10 +86972,10 @@ function validate511(data, { instancePath = "", parentData, parentDataProperty, 
         }
     }
   }
-  validate511.errors = vErrors;
+  validate513.errors = vErrors;
   return errors === 0;
 }
-function validate510(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate512(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86370,7 +87089,7 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema875.properties, key0)) {
+      if (!func36.call(schema880.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -86392,7 +87111,7 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema875.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema880.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -86426,7 +87145,7 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern374.test(data2)) {
+        if (!pattern375.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -86468,7 +87187,7 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "email" || data4 === "slack" || data4 === "webhook")) {
-        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema876.enum } };
+        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema881.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -86478,8 +87197,8 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate511(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate511.errors : vErrors.concat(validate511.errors);
+      if (!validate513(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate513.errors : vErrors.concat(validate513.errors);
         errors = vErrors.length;
       }
     }
@@ -86585,7 +87304,7 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data9 = data.last_error_message;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema875.properties.last_error_message.type } };
+        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema880.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -86687,10 +87406,10 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate510.errors = vErrors;
+  validate512.errors = vErrors;
   return errors === 0;
 }
-function validate509(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate511(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86775,7 +87494,7 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/notification-channels")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema873.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema878.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -86798,8 +87517,8 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate510(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate510.errors : vErrors.concat(validate510.errors);
+          if (!validate512(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate512.errors : vErrors.concat(validate512.errors);
             errors = vErrors.length;
           }
         }
@@ -86864,19 +87583,19 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate509.errors = vErrors;
+  validate511.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannel = validate510;
-var v4CreateNotificationChannelBody = validate514;
-var schema887 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
-var schema888 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
-function validate516(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannel = validate512;
+var v4CreateNotificationChannelBody = validate516;
+var schema892 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
+var schema893 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
+function validate518(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema888.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema893.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -86923,7 +87642,7 @@ function validate516(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema872.enum } };
+          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema877.enum } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -86984,10 +87703,10 @@ function validate516(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
   }
-  validate516.errors = vErrors;
+  validate518.errors = vErrors;
   return errors === 0;
 }
-function validate515(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate517(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87082,7 +87801,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email" || data1 === "slack" || data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema887.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema892.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -87092,8 +87811,8 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate516(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate516.errors : vErrors.concat(validate516.errors);
+      if (!validate518(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate518.errors : vErrors.concat(validate518.errors);
         errors = vErrors.length;
       }
     }
@@ -87160,22 +87879,22 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate515.errors = vErrors;
+  validate517.errors = vErrors;
   return errors === 0;
 }
-function validate514(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate516(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate515(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate515.errors : vErrors.concat(validate515.errors);
+  if (!validate517(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate517.errors : vErrors.concat(validate517.errors);
     errors = vErrors.length;
   }
-  validate514.errors = vErrors;
+  validate516.errors = vErrors;
   return errors === 0;
 }
-var v4GetNotificationChannelPath = validate519;
-function validate519(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetNotificationChannelPath = validate521;
+function validate521(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87258,13 +87977,13 @@ function validate519(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate519.errors = vErrors;
+  validate521.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelTest = validate520;
-var schema892 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
-var pattern381 = new RegExp("^/v4/notification-channels/.+/test$", "u");
-function validate520(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannelTest = validate522;
+var schema897 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
+var pattern382 = new RegExp("^/v4/notification-channels/.+/test$", "u");
+function validate522(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87346,7 +88065,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema892.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema897.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -87358,7 +88077,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern381.test(data1)) {
+        if (!pattern382.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -87391,7 +88110,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema892.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema897.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -87455,7 +88174,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema892.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema897.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -87473,12 +88192,12 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate520.errors = vErrors;
+  validate522.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate521;
-var schema893 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
-function validate521(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate523;
+var schema898 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
+function validate523(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87560,7 +88279,7 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema893.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema898.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -87581,7 +88300,7 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema893.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema898.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -87705,12 +88424,12 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate521.errors = vErrors;
+  validate523.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate522;
-var schema895 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate522(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate524;
+var schema900 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate524(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87792,7 +88511,7 @@ function validate522(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema895.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema900.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -87813,7 +88532,7 @@ function validate522(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema895.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema900.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -88114,11 +88833,11 @@ function validate522(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate522.errors = vErrors;
+  validate524.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate523;
-function validate523(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate525;
+function validate525(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -88205,12 +88924,12 @@ function validate523(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate523.errors = vErrors;
+  validate525.errors = vErrors;
   return errors === 0;
 }
-var answerTestClockReset = validate524;
-var schema899 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
-function validate524(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClockReset = validate526;
+var schema904 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
+function validate526(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -88265,7 +88984,7 @@ function validate524(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema899.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema904.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -88286,7 +89005,7 @@ function validate524(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema899.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema904.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -88307,7 +89026,7 @@ function validate524(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Reset queued")) {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema899.properties.message.enum } };
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema904.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -88325,13 +89044,13 @@ function validate524(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate524.errors = vErrors;
+  validate526.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate525;
-var schema900 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema902 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-function validate526(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAuditEntryList = validate527;
+var schema905 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema907 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+function validate528(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -88445,7 +89164,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema902.properties, key0)) {
+      if (!func36.call(schema907.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -88467,7 +89186,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema902.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema907.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -88604,7 +89323,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema902.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema907.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -88616,7 +89335,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema902.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema907.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -88628,7 +89347,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema902.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema907.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -88640,7 +89359,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema902.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema907.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -88652,7 +89371,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema902.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema907.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -88670,10 +89389,10 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate526.errors = vErrors;
+  validate528.errors = vErrors;
   return errors === 0;
 }
-function validate525(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate527(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -88758,7 +89477,7 @@ function validate525(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema900.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema905.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -88781,8 +89500,8 @@ function validate525(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate526(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate526.errors : vErrors.concat(validate526.errors);
+          if (!validate528(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate528.errors : vErrors.concat(validate528.errors);
             errors = vErrors.length;
           }
         }
@@ -88847,12 +89566,12 @@ function validate525(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate525.errors = vErrors;
+  validate527.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate529;
-var schema907 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
-function validate529(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate531;
+var schema912 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
+function validate531(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -89195,7 +89914,7 @@ function validate529(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "grant" || data7 === "operator" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema907.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema912.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -89330,15 +90049,15 @@ function validate529(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate529.errors = vErrors;
+  validate531.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate530;
-var schema908 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern388 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern389 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern391 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate530(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate532;
+var schema913 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern389 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern390 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern392 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+function validate532(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -89371,7 +90090,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema908.properties, key0)) {
+      if (!func36.call(schema913.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -89411,7 +90130,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern388.test(data0)) {
+        if (!pattern389.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -89460,7 +90179,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern389.test(data1)) {
+        if (!pattern390.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -89624,7 +90343,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema908.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema913.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -89800,7 +90519,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "billing_error")) {
-        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema908.properties.reason.enum } };
+        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema913.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -89995,7 +90714,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern391.test(data21)) {
+        if (!pattern392.test(data21)) {
           const err63 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err63];
@@ -90057,7 +90776,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern391.test(data23)) {
+        if (!pattern392.test(data23)) {
           const err69 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err69];
@@ -90088,7 +90807,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern391.test(data24)) {
+        if (!pattern392.test(data24)) {
           const err72 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err72];
@@ -90119,7 +90838,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern391.test(data25)) {
+        if (!pattern392.test(data25)) {
           const err75 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err75];
@@ -90740,7 +91459,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data44) {
           let data45 = data44[key6];
           if (typeof data45 !== "string" && !(typeof data45 == "number" && isFinite(data45)) && typeof data45 !== "boolean") {
-            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema908.properties.properties.additionalProperties.type } };
+            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema913.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err134];
             } else {
@@ -90788,13 +91507,13 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate530.errors = vErrors;
+  validate532.errors = vErrors;
   return errors === 0;
 }
-var answerDryRun = validate531;
-var schema913 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
-var schema914 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
-function validate531(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerDryRun = validate533;
+var schema918 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
+var schema919 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
+function validate533(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -90858,7 +91577,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "dry_run")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema913.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema918.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -90879,7 +91598,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === 200 || data1 === 201 || data1 === 202 || data1 === 204)) {
-        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema913.properties.status.enum } };
+        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema918.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -90992,7 +91711,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "create" || data4 === "update" || data4 === "delete" || data4 === "send")) {
-                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema914.properties.action.enum } };
+                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema919.properties.action.enum } };
                 if (vErrors === null) {
                   vErrors = [err19];
                 } else {
@@ -91026,7 +91745,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.id !== void 0) {
               let data6 = data3.id;
               if (typeof data6 !== "string" && data6 !== null) {
-                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema914.properties.id.type } };
+                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema919.properties.id.type } };
                 if (vErrors === null) {
                   vErrors = [err22];
                 } else {
@@ -91049,7 +91768,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.before !== void 0) {
               let data7 = data3.before;
               if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema914.properties.before.type } };
+                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema919.properties.before.type } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -91061,7 +91780,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.after !== void 0) {
               let data8 = data3.after;
               if (!(data8 && typeof data8 == "object" && !Array.isArray(data8)) && data8 !== null) {
-                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema914.properties.after.type } };
+                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema919.properties.after.type } };
                 if (vErrors === null) {
                   vErrors = [err25];
                 } else {
@@ -91110,7 +91829,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate531.errors = vErrors;
+  validate533.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -91206,6 +91925,7 @@ export {
   answerScreenOrSummary,
   answerScreenSummary,
   answerScreensAnalyticsOverview,
+  answerSearchResultList,
   answerSegment,
   answerSegmentList,
   answerStoreConfig,
@@ -91309,6 +92029,7 @@ export {
   v4RevokeApiKeyPath,
   v4RevokeCustomerPermissionPath,
   v4RevokeUserEntitlementPath,
+  v4SearchQuery,
   v4SetRemoteConfigurationPayloadMappingBody,
   v4SetUserPropertiesBody,
   v4TestIntegrationBody,

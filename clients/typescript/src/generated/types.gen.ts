@@ -934,7 +934,7 @@ export type AnalyticsCurrencies = {
 /**
  * A resource and what may be done with it. The resource is the group of an operation; `read` opens its GET operations, `write` all others. `write` does not include `read`.
  */
-export type Scope = 'alerts:read' | 'alerts:write' | 'analytics:read' | 'analytics:write' | 'audit_log:read' | 'automations:read' | 'automations:write' | 'customers:read' | 'customers:write' | 'entitlements:read' | 'entitlements:write' | 'events:read' | 'events:write' | 'experiments:read' | 'experiments:write' | 'exports:read' | 'exports:write' | 'identities:read' | 'identities:write' | 'integrations:read' | 'integrations:write' | 'ledger:read' | 'offerings:read' | 'offerings:write' | 'products:read' | 'products:write' | 'project_settings:read' | 'project_settings:write' | 'purchases:read' | 'purchases:write' | 'pushes:read' | 'pushes:write' | 'remote_configurations:read' | 'remote_configurations:write' | 'scheduled_reports:read' | 'scheduled_reports:write' | 'screens:read' | 'screens:write' | 'segments:read' | 'segments:write' | 'test_clock:read' | 'test_clock:write' | 'user_properties:read' | 'user_properties:write' | 'users:read' | 'users:write';
+export type Scope = 'alerts:read' | 'alerts:write' | 'analytics:read' | 'analytics:write' | 'audit_log:read' | 'automations:read' | 'automations:write' | 'customers:read' | 'customers:write' | 'entitlements:read' | 'entitlements:write' | 'events:read' | 'events:write' | 'experiments:read' | 'experiments:write' | 'exports:read' | 'exports:write' | 'identities:read' | 'identities:write' | 'integrations:read' | 'integrations:write' | 'ledger:read' | 'offerings:read' | 'offerings:write' | 'products:read' | 'products:write' | 'project_settings:read' | 'project_settings:write' | 'purchases:read' | 'purchases:write' | 'pushes:read' | 'pushes:write' | 'remote_configurations:read' | 'remote_configurations:write' | 'scheduled_reports:read' | 'scheduled_reports:write' | 'screens:read' | 'screens:write' | 'search:read' | 'segments:read' | 'segments:write' | 'test_clock:read' | 'test_clock:write' | 'user_properties:read' | 'user_properties:write' | 'users:read' | 'users:write';
 
 /**
  * Your name for it, such as the program that has it.
@@ -1906,6 +1906,10 @@ export type CustomerPermissionGrant = {
      * Later than now; null is never.
      */
     expires_at?: string | null;
+    /**
+     * When the access began, such as `started_at` of a grant that was taken and is given back; not later than now, which is the default. An active grant keeps its beginning.
+     */
+    started_at?: string;
 };
 
 export type CustomerPermission = {
@@ -2254,6 +2258,17 @@ export type CustomerMetrics = {
      * Amounts minus refunds in USD, two decimals.
      */
     sales: number;
+    /**
+     * All counts as numbers, also those that are texts beside it.
+     */
+    counts: {
+        active_subscribers: number;
+        active_trials: number;
+        billing_retry: number;
+        canceled_trials: number;
+        churned_subscribers: number;
+        clients_with_event: number;
+    };
 };
 
 export type CustomerKeyValue = {
@@ -4766,6 +4781,31 @@ export type ScreenList = {
     data: Array<ScreenSummary>;
     has_more: HasMore;
     next_cursor?: NextCursor;
+};
+
+export type SearchResult = {
+    object: 'search_result';
+    kind: 'customer' | 'event' | 'automation' | 'automation_run' | 'integration' | 'delivery' | 'export' | 'scheduled_report' | 'report_run';
+    id: string;
+    /**
+     * Where it is read; some are names only.
+     */
+    url: string;
+    /**
+     * Its name; of a person the name, e-mail address or identity; the id where there is none.
+     */
+    title: string;
+    /**
+     * What tells it from others, such as its status.
+     */
+    subtitle: string;
+};
+
+export type SearchResultList = {
+    object: ListObject;
+    url: '/v4/search';
+    data: Array<SearchResult>;
+    has_more: HasNoMore;
 };
 
 /**
@@ -16939,6 +16979,66 @@ export type V4RevokeApiKeyResponses = {
 };
 
 export type V4RevokeApiKeyResponse = V4RevokeApiKeyResponses[keyof V4RevokeApiKeyResponses];
+
+export type V4SearchData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * The text. Spaces around it are of no account.
+         */
+        q: string;
+    };
+    url: '/v4/search';
+};
+
+export type V4SearchErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4SearchError = V4SearchErrors[keyof V4SearchErrors];
+
+export type V4SearchResponses = {
+    /**
+     * What was found.
+     */
+    200: SearchResultList;
+};
+
+export type V4SearchResponse = V4SearchResponses[keyof V4SearchResponses];
 
 export type V4GetLedgerData = {
     body?: never;
