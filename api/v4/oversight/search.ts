@@ -16,10 +16,10 @@ const READ: Record<SearchedKind, { scope: string; url: (found: Found) => string 
   report_run: { scope: 'scheduled_reports:read', url: ({ id }) => `/v4/scheduled-report-runs/${id}` },
 }
 
-export const v4Search = onPool('v4Search', async ({ query, principal, environment, db }) => {
+export const v4Search = onPool('v4Search', async ({ query, principal, environment, deps }) => {
   const text = query.q.trim()
   const kinds = SEARCHED_KINDS.filter(kind => permits(principal.scopes, READ[kind].scope))
-  const found = text === '' ? [] : await search(db, environment, text, kinds)
+  const found = text === '' ? [] : await search(deps.listing, environment, text, kinds)
   const data = found.map(one => {
     const { kind, id, title, status, more } = one
     const subtitle = [more, status].filter(part => part !== null && part !== title).join(' · ')

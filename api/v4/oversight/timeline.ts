@@ -120,13 +120,13 @@ const entry = ({ at, key: id, ...row }: TimelineRow): Entry => {
   }
 }
 
-export const v4ListCustomerTimeline = onPool('v4ListCustomerTimeline', async ({ path, query, principal, environment, db }) => {
+export const v4ListCustomerTimeline = onPool('v4ListCustomerTimeline', async ({ path, query, principal, environment, deps }) => {
   const { limit, starting_after: after } = query
   const asked = query['kinds[]']
   const refused = asked?.find(kind => !permits(principal.scopes, SCOPES[kind]))
   if (refused) throw new Refusal('control_forbidden', `entries of the kind ${refused} need the scope ${SCOPES[refused]}`)
   const kinds = TIMELINE_KINDS.filter(kind => (asked ? asked.includes(kind) : permits(principal.scopes, SCOPES[kind])))
-  const { rows, next, restarted } = await readTimeline(db, environment, path.customer_id, { kinds, limit, after })
+  const { rows, next, restarted } = await readTimeline(deps.listing, environment, path.customer_id, { kinds, limit, after })
   const list = { object: 'list' as const, url: `/v4/customers/${path.customer_id}/timeline`, kinds, data: rows.map(entry) }
   const body = next === null ? { ...list, has_more: false } : { ...list, has_more: true, next_cursor: next }
   return { body, headers: restartedHeader(restarted) }

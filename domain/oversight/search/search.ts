@@ -109,7 +109,7 @@ const STATEMENT = `${THINGS.join(' union all ')} union all ${CUSTOMERS} limit ${
 const KEY_PREFIXES = ['', ...PLATFORMS]
 
 /** What has the text as its id, then the people whom it names: by the beginning of an id, e-mail address or name, or by a transaction of theirs. */
-export async function search(db: Db, environment: Environment, text: string, kinds: readonly SearchedKind[]): Promise<Found[]> {
+export async function search(listing: Db, environment: Environment, text: string, kinds: readonly SearchedKind[]): Promise<Found[]> {
   const keys = KEY_PREFIXES.map(prefix => `${prefix}:${text}`)
-  return (await db.query<Found>({ name: 'search', text: STATEMENT, values: [environment, text, kinds, keys] })).rows
+  return (await listing.query<Found>({ name: 'search', text: STATEMENT, values: [environment, text, kinds, keys] })).rows
 }

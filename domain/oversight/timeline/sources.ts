@@ -9,11 +9,11 @@ export type TimelineKind = (typeof TIMELINE_KINDS)[number]
  */
 type Source = { name: string; kind: TimelineKind; rows: (bound: string) => string; isNumbered?: true }
 
-// Every range ends in (user, time, key), also where an equality of the user would do. No other index has the order of such a range, so a plan that
-// was made while the tables were empty reads the entries of the user alone.
+// Every range ends in (user, time, key), also where an equality of the user would do: no other index has the order of such a range. It has no other
+// upper end: a scan would begin there, and pass all entries that are newer than the page.
 const newest = (table: string, columns: string, at: string, bound: string) => `
   select ${columns} from ${table}
-  where environment = $1 and user_id >= $2 and (user_id, ${at}, id) < ($2, $4::timestamptz, ${bound})
+  where ${at} is not null and environment = $1 and user_id >= $2 and (user_id, ${at}, id) < ($2, $4::timestamptz, ${bound})
   order by user_id desc, ${at} desc, id desc limit $7`
 
 /** The digits of a number, so that texts have the order of the numbers. */
@@ -40,7 +40,7 @@ export const SOURCES: readonly Source[] = [
     rows: bound => `
       select happened_at as at, id as key, ${object('name', 'platform', 'product_id', 'screen_id', 'currency', 'transaction_id')}
         || jsonb_build_object('price', price::text) as data
-      from events where environment = $1 and user_id >= $2 and user_id <= $2 and (user_id, happened_at) <= ($2, $4::timestamptz)
+      from events where environment = $1 and user_id >= $2 and (user_id, happened_at) <= ($2, $4::timestamptz)
         and (happened_at, id) < ($4, ${bound})
       order by user_id desc, happened_at desc fetch first $7 rows with ties`,
   },
