@@ -80,6 +80,7 @@ export const SCOPES = [
   'scheduled_reports:write',
   'screens:read',
   'screens:write',
+  'search:read',
   'segments:read',
   'segments:write',
   'test_clock:read',
@@ -99,6 +100,7 @@ export interface QueryDefaults {
   v4ListUserPurchaseAttempts: 'limit'
   v4ListOfferings: 'limit'
   v4ListCustomers: 'limit' | 'sort_by' | 'sort_order'
+  v4ListCustomerTimeline: 'limit'
   v4ListRemoteConfigurations: 'limit'
   v4ListSegments: 'limit'
   v4ListAnalyticsCharts: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
@@ -1083,6 +1085,34 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: v.v4SetUserPropertiesBody,
       answer: { 200: v.answerCustomerProperties, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListCustomerTimeline',
+    method: 'GET',
+    path: '/v4/customers/{customer_id}/timeline',
+    tag: 'Customers',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'customers:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'kinds[]', type: 'string', array: true },
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: v.v4GetCustomerPath,
+      query: v.v4ListCustomerTimelineQuery,
+      body: null,
+      answer: { 200: v.answerCustomerTimeline, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {
@@ -4227,6 +4257,32 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4Search',
+    method: 'GET',
+    path: '/v4/search',
+    tag: 'Search',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'search:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'q', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4SearchQuery,
+      body: null,
+      answer: { 200: v.answerSearchResultList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

@@ -54,6 +54,8 @@ export const answerCustomerPermission: ValidateFunction
 export const v4GrantCustomerPermissionBody: ValidateFunction
 export const v4RevokeCustomerPermissionPath: ValidateFunction
 export const answerCustomerProperties: ValidateFunction
+export const answerCustomerTimeline: ValidateFunction
+export const v4ListCustomerTimelineQuery: ValidateFunction
 export const answerRemoteConfigurationList: ValidateFunction
 export const answerRemoteConfiguration: ValidateFunction
 export const v4CreateRemoteConfigurationBody: ValidateFunction
@@ -201,6 +203,8 @@ export const answerApiKeyList: ValidateFunction
 export const answerCreatedApiKey: ValidateFunction
 export const v4CreateApiKeyBody: ValidateFunction
 export const v4RevokeApiKeyPath: ValidateFunction
+export const answerSearchResultList: ValidateFunction
+export const v4SearchQuery: ValidateFunction
 export const answerLedger: ValidateFunction
 export const v4GetLedgerQuery: ValidateFunction
 export const answerAlertList: ValidateFunction
