@@ -59,6 +59,8 @@ export function Pick({ name, text, options, chosen, onPick, several, free, icon,
       position="bottom-start"
       width={wide ? 320 : 250}
       shadow="md"
+      // In its place in the page, so that it is in a landmark.
+      withinPortal={false}
       onOptionSubmit={code => {
         onPick(code)
         if (!several) store.closeDropdown()

@@ -40,7 +40,7 @@ export function RangePick({
       <button type="button" className="chip square" aria-label={t('Earlier range')} onClick={() => shift(-1)}>
         <Icon name="prev" size={14} />
       </button>
-      <Popover opened={opened} onChange={setOpened} position="bottom-start" trapFocus returnFocus shadow="md">
+      <Popover opened={opened} onChange={setOpened} position="bottom-start" trapFocus returnFocus withinPortal={false} shadow="md">
         <Popover.Target>
           <button type="button" className="chip" aria-label={t('Range: {text}', { text })} onClick={() => setOpened(!opened)}>
             <Icon name="clock" size={14} />

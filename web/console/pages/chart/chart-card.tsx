@@ -10,7 +10,9 @@ import { Card } from '../../parts/card.tsx'
 import { Bars, DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { hasFilters } from '../../parts/filters.tsx'
 import { bucket, figure } from '../../parts/format.ts'
+import { Icon } from '../../parts/icon.tsx'
 import { curlOf } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { Unconverted } from '../../parts/unconverted.tsx'
@@ -68,10 +70,29 @@ function Drawn({
     <>
       <Summary chart={chart} question={question} onOpen={() => onOpen('all')} />
       <Unconverted money={chart.unconverted} />
+      {hasFilters(search) && isNothing(chart) && <NothingPasses />}
       <Chart picture={picture} label={sentence(chart, question)} onPoint={at => onOpen(picture.starts[at]!)} />
       <Annotations notes={notes} zone={zone} />
-      {picture.lines.length > 1 && <Legend chart={chart} hidden={hidden} onHide={onHide} />}
+      {picture.lines.length > 1 && <Legend chart={chart} bars={kind === 'column' || picture.stacked} hidden={hidden} onHide={onHide} />}
     </>
+  )
+}
+
+const isNothing = ({ series, summarySeries }: AnalyticsChart) =>
+  [...series, ...(summarySeries ? [summarySeries] : [])].every(({ total, data }) => total === 0 && data.every(({ value }) => value === 0))
+
+/** All is zero, and the filters are why. */
+function NothingPasses() {
+  const [search, set] = useAddress()
+  const none = Object.fromEntries(Object.keys(search).flatMap(name => (name.startsWith('f.') ? [[name, undefined]] : [])))
+  return (
+    <div className="notice" role="status">
+      <Icon name="sliders" />
+      <div>{t('Nothing in this range passes the filters.')}</div>
+      <button type="button" className="chip small" onClick={() => set(none)}>
+        {t('Remove the filters')}
+      </button>
+    </div>
   )
 }
 

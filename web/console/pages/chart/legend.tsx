@@ -6,10 +6,13 @@ import { t } from '../../parts/t.ts'
 /** The series with their totals; a click takes one out of the drawing, the others keep their colours. */
 export const Legend = ({
   chart,
+  bars,
   hidden,
   onHide,
 }: {
   chart: AnalyticsChart
+  /** Drawn without dashes. */
+  bars: boolean
   hidden: ReadonlySet<string>
   onHide: (label: string) => void
 }) => (
@@ -22,7 +25,7 @@ export const Legend = ({
           title={hidden.has(label) ? t('Show {label}', { label }) : t('Hide {label}', { label })}
           onClick={() => onHide(label)}
         >
-          <Swatch at={at} />
+          {bars ? <i className={`swatch s${colourOf(at)}`} aria-hidden="true" /> : <Swatch at={at} />}
           <span className="legend-name">{label}</span>
           <span className="legend-total">{figure(total, chart.measure, chart.currency)}</span>
         </button>
@@ -32,7 +35,7 @@ export const Legend = ({
 )
 
 /** Colour and dashes of a series, as in the drawing. */
-export const Swatch = ({ at }: { at: number }) => (
+const Swatch = ({ at }: { at: number }) => (
   <svg className={`swatch-line s${colourOf(at)}`} width="18" height="10" aria-hidden="true">
     <line x1="0" x2="18" y1="5" y2="5" strokeWidth="3" strokeDasharray={dashOf(at)} />
   </svg>

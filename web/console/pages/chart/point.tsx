@@ -47,6 +47,7 @@ export function Point({ question, chart, at }: { question: Question; chart: Anal
         </div>
       )}
       <Tabs
+        keepMounted={false}
         value={search.tab === 'computed' ? 'computed' : 'facts'}
         onChange={tab => set({ tab: tab === 'facts' ? undefined : (tab ?? undefined) })}
       >

@@ -1,4 +1,9 @@
-import type { AnalyticsCohortPeriod, AnalyticsCohorts, AnalyticsCohortTotalPeriod } from '../../../../clients/typescript/src/index.ts'
+import type {
+  AnalyticsCohort,
+  AnalyticsCohortPeriod,
+  AnalyticsCohorts,
+  AnalyticsCohortTotalPeriod,
+} from '../../../../clients/typescript/src/index.ts'
 import { figure } from '../../parts/format.ts'
 
 export type Metric = 'share' | 'subscriptions' | 'payers' | 'revenue' | 'arpu' | 'arppu' | 'arpas'
@@ -22,8 +27,6 @@ export type Cell = {
   open: number
   /** Time alone changes it: hatched. */
   moving: boolean
-  /** Only of a cohort. */
-  reachable: number | undefined
 }
 
 export type Row = {
@@ -41,8 +44,12 @@ export type Row = {
 /** Time alone changes it by much: it is the latest one, or as many may still come as had the time. */
 const isMoving = (open: number, reachable: number, isComplete: boolean, isLast: boolean) => !isComplete && (isLast || open >= reachable)
 
+/** Nobody is there yet, and some may still come: a zero would be taken for an end. */
+const isReached = ({ reachable, open, payers, subscriptions }: AnalyticsCohortPeriod) =>
+  reachable > 0 && (open === 0 || payers > 0 || subscriptions > 0)
+
 export function cellsOf(periods: readonly AnalyticsCohortPeriod[], metric: Metric): Cell[] {
-  const last = periods.findLast(({ reachable }) => reachable > 0)
+  const last = periods.findLast(isReached)
   return periods.map(period => {
     const { index, label, open, reachable, is_complete } = period
     const value = metric === 'share' ? (period.subscriptions / reachable) * 100 : period[metric]
@@ -50,26 +57,37 @@ export function cellsOf(periods: readonly AnalyticsCohortPeriod[], metric: Metri
       index,
       label,
       open,
-      reachable,
-      value: reachable > 0 ? value : undefined,
+      value: isReached(period) ? value : undefined,
       moving: isMoving(open, reachable, is_complete, period === last),
     }
   })
 }
 
 /** Of a total: what only the cohorts that had the time make, where there are such. */
-export function totalCellsOf(periods: readonly AnalyticsCohortTotalPeriod[], metric: Metric): Cell[] {
-  const began = periods[0]?.subscriptions ?? 0
-  return periods.map(period => {
+function totalCellsOf(
+  total: { periods: readonly AnalyticsCohortTotalPeriod[] },
+  cohorts: readonly AnalyticsCohort[],
+  metric: Metric,
+): Cell[] {
+  return total.periods.map((period, at) => {
     const { index, label, open, is_complete, reachable } = period
-    const base = { index, label, open, reachable: undefined }
-    if (metric === 'share') {
-      const had = began - open
-      return { ...base, value: had > 0 ? (period.subscriptions / had) * 100 : undefined, moving: isMoving(open, had, is_complete, false) }
-    }
-    if (reachable.cohorts > 0) return { ...base, value: reachable[metric], moving: false }
-    return { ...base, value: period[metric], moving: !is_complete }
+    if (metric === 'share') return { index, label, open, value: shareOf(cohorts, at), moving: false }
+    if (reachable.cohorts > 0) return { index, label, open, value: reachable[metric], moving: false }
+    return { index, label, open, value: period[metric], moving: !is_complete }
   })
+}
+
+/** Over the cohorts of which the period is not about to change: others lost some already and still wait for those who stayed. */
+function shareOf(cohorts: readonly AnalyticsCohort[], at: number): number | undefined {
+  let came = 0
+  let could = 0
+  for (const { periods } of cohorts) {
+    const cell = cellsOf(periods, 'share')[at]
+    if (cell?.value === undefined || cell.moving) continue
+    came += periods[at]!.subscriptions
+    could += periods[at]!.reachable
+  }
+  return could === 0 ? undefined : (came / could) * 100
 }
 
 /** The rows: the total, then the latest cohort; or, of a split, a total for each value. */
@@ -84,14 +102,14 @@ export function rowsOf(answer: AnalyticsCohorts, metric: Metric, split: string |
           from: undefined,
           segment: value,
           isTotal: true,
-          cells: totalCellsOf(shown.total.periods, metric),
+          cells: totalCellsOf(shown.total, shown.cohorts, metric),
         },
       ]
     : []
   if (split !== undefined && value === undefined)
     return [
       ...total,
-      ...(answer.segments ?? []).flatMap(({ code, label, total: own }) =>
+      ...(answer.segments ?? []).flatMap(({ code, label, total: own, cohorts }) =>
         own
           ? [
               {
@@ -101,7 +119,7 @@ export function rowsOf(answer: AnalyticsCohorts, metric: Metric, split: string |
                 from: undefined,
                 segment: code,
                 isTotal: false,
-                cells: totalCellsOf(own.periods, metric),
+                cells: totalCellsOf(own, cohorts, metric),
               },
             ]
           : [],
@@ -130,7 +148,7 @@ export const stepOf = (value: number, most: number): number =>
   value <= 0 || most <= 0 ? 0 : Math.min(STEPS, 1 + Math.floor((value / most) * (STEPS - 0.01)))
 
 export function textOf(value: number, metric: Metric, currency: string): string {
-  if (metric === 'share') return `${Math.round(value)} %`
+  if (metric === 'share') return `${Math.round(value)}\u00a0%`
   if (metric === 'subscriptions' || metric === 'payers') return figure(value)
   return figure(value, 'usd', currency, true)
 }

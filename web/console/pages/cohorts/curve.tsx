@@ -30,7 +30,10 @@ export default function Curve({
   }, [rows])
   const picture = useMemo(
     (): Picture => ({
-      lines: drawn.map(({ label, cells }) => ({ label, values: labels.map((_, at) => cells[at]?.value ?? null) })),
+      lines: drawn.map(({ label, cells }) => ({
+        label,
+        values: labels.map((_, at) => (cells[at]?.moving && at > 0 ? null : (cells[at]?.value ?? null))),
+      })),
       starts: labels.map((_, at) => at),
       labels,
       kind: 'line',
@@ -46,7 +49,7 @@ export default function Curve({
     <div className="curve">
       <Chart
         picture={picture}
-        label={t('{figure} of {n} rows over the periods; the last points can still change', {
+        label={t('{figure} of {n} rows over the periods, as far as time alone changes little', {
           figure: t(METRIC_TEXTS[metric]),
           n: drawn.length,
         })}

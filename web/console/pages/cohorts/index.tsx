@@ -75,9 +75,11 @@ export default function Cohorts() {
         </DataState>
       </Card>
       <p className="triangle-note">
-        {t('Hatched: as many may still get there as had the time, or it is the latest. A dot: nobody had the time yet. ')}
+        {search.as === 'curve'
+          ? t('Lines end where time alone can still change much. ')
+          : t('Hatched: the latest one, or as many may still get there as had the time. A dot: nobody is there yet. ')}
         {metric === 'share'
-          ? t('A share counts only subscriptions that had the time to reach the period; the cell says how many may still come.')
+          ? t('A share counts the subscriptions that had the time to get there; the total leaves out what is hatched.')
           : t('The total counts only cohorts that had the time, where there are such.')}
       </p>
       {search.at && answer && <CellDrawer at={search.at} rows={rows} question={question} currency={answer.currency} answer={answer} />}
