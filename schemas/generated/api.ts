@@ -14424,6 +14424,7 @@ export interface operations {
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
                     [name: string]: unknown;
                 };
                 content: {
