@@ -10687,7 +10687,10 @@ export interface components {
          * @example country
          */
         CohortSegment: string;
-        /** @description Start of a cohort, `from` of its row. All of them when left out. */
+        /**
+         * @description Start of a cohort, `from` of its row. All of them when left out.
+         * @example 1772409600
+         */
         CellCohort: number;
         /**
          * @description Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
@@ -16871,7 +16874,10 @@ export interface operations {
                  *     ]
                  */
                 "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
-                /** @description Start of a cohort, `from` of its row. All of them when left out. */
+                /**
+                 * @description Start of a cohort, `from` of its row. All of them when left out.
+                 * @example 1772409600
+                 */
                 cohort?: components["parameters"]["CellCohort"];
                 /**
                  * @description Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
