@@ -12,6 +12,7 @@ export const ON_DENO: Record<string, string[]> = {
     'api/router',
     'contract/operations',
     'docs/pages',
+    'mcp/direct',
     'mcp/lanes',
     'mcp/refusals',
     'outgoing/excerpt',
