@@ -113,6 +113,16 @@ test('a build that is killed, or fails, leaves the pages of before and no half o
   expect([await made(), await readFile(at('dist/manifest.json'), 'utf8')]).toEqual([['dist'], 'next'])
 })
 
+test('without what builds nobody waits: the log names the command', async () => {
+  const lines: string[] = []
+  const folder = await mkdtemp(join(tmpdir(), 'perennial-sources-'))
+  const bare = consoleSource({ info: () => {}, warn: (line: string) => void lines.push(line) } as never, folder)
+  bare.begin()
+  await bare.close()
+  await rm(folder, { recursive: true })
+  expect([bare.state(), lines]).toEqual(['missing', [expect.stringContaining('npm ci && npm run build:console')]])
+})
+
 test('the start says where the console is, or how it is built', () => {
   const perennial = { url: 'http://localhost:1', metricsUrl: null, keys: null, keysFile: null, firstOperator: null, stop: async () => {} }
   const line = (console: Perennial['console']) =>
