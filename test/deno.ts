@@ -15,6 +15,7 @@ export const ON_DENO: Record<string, string[]> = {
     'console/session',
     'contract/operations',
     'docs/pages',
+    'mcp/direct',
     'mcp/lanes',
     'mcp/refusals',
     'outgoing/excerpt',
