@@ -28,7 +28,7 @@ export default function OwnRange({ range, zone, onChosen }: { range: Range; zone
           const [first, last] = chosen
           if (first && last) onChosen(startOf(first, zone), Math.min(now, startOf(dayAfter(last, 1), zone)))
         }}
-        ariaLabels={{ previousMonth: t('Previous month'), nextMonth: t('Next month'), monthLevelControl: t('Choose a month') }}
+        ariaLabels={{ previousMonth: t('Previous month'), nextMonth: t('Next month') }}
       />
     </div>
   )

@@ -1,5 +1,5 @@
 import { Combobox, useCombobox } from '@mantine/core'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Icon, type IconName } from './icon.tsx'
 import { t } from './t.ts'
 
@@ -30,6 +30,7 @@ type Props = {
 
 /** So many options are shown; the others are found by typing. */
 const MOST = 200
+const FOCUS_MS = 30
 /** Fewer are seen at once: no field to search in. */
 const SEARCHED = 9
 
@@ -50,6 +51,13 @@ export function Pick({ name, text, options, chosen, onPick, several, free, icon,
       events.onClose?.()
     },
   })
+  const { opensAtOnce } = events
+  const { focusSearchInput } = store
+  useEffect(() => {
+    // After the list in which it was chosen has given its focus back.
+    const timer = opensAtOnce && searched ? setTimeout(focusSearchInput, FOCUS_MS) : undefined
+    return () => clearTimeout(timer)
+  }, [opensAtOnce, searched, focusSearchInput])
   const wanted = query.trim().toLowerCase()
   const found = options.filter(({ code, label }) => label.toLowerCase().includes(wanted) || code.toLowerCase().includes(wanted))
   const typed = free && query.trim() !== '' && !options.some(({ code }) => code === query.trim()) ? query.trim() : undefined
@@ -94,7 +102,7 @@ export function Pick({ name, text, options, chosen, onPick, several, free, icon,
             aria-label={t('Find in {name}', { name })}
           />
         )}
-        <Combobox.Options className="pick-options" aria-label={name}>
+        <Combobox.Options className="pick-options" aria-label={name} tabIndex={0}>
           {groupsOf(found.slice(0, MOST)).map(([group, own]) =>
             group === '' ? (
               own.map(option => <Choice key={option.code} option={option} chosen={chosen} />)

@@ -2,7 +2,7 @@ import { useMemo } from 'react'
 import { Chart } from '../../chart/chart.tsx'
 import type { Picture } from '../../chart/picture.ts'
 import { t } from '../../parts/t.ts'
-import { METRIC_TEXTS, type Row } from './cells.ts'
+import { METRIC_TEXTS, METRICS_OF_MONEY, type Row } from './cells.ts'
 import type { Question } from './question.ts'
 
 /** With more lines a chart is not read any more. */
@@ -38,7 +38,7 @@ export default function Curve({
       labels,
       kind: 'line',
       stacked: false,
-      measure: metric === 'share' ? 'percent' : metric === 'subscriptions' || metric === 'payers' ? 'count' : 'usd',
+      measure: metric === 'share' ? 'percent' : METRICS_OF_MONEY.has(metric) ? 'usd' : 'count',
       currency,
       unit: 'month',
       zone: 'UTC',

@@ -12,7 +12,7 @@ import { t } from '../../parts/t.ts'
 import { Unconverted } from '../../parts/unconverted.tsx'
 import { Actions } from './actions.tsx'
 import { CellDrawer } from './cell-drawer.tsx'
-import { type Row, rowsOf } from './cells.ts'
+import { METRICS_OF_MONEY, type Row, rowsOf } from './cells.ts'
 import { Controls } from './controls.tsx'
 import { useQuestion } from './question.ts'
 import { Triangle } from './triangle.tsx'
@@ -42,7 +42,7 @@ export default function Cohorts() {
     >
       <Controls question={question} meta={meta.data} answer={answer} />
       {meta.isError && <Fault error={meta.error} retry={meta.refetch} />}
-      <Unconverted money={answer?.unconverted} />
+      {METRICS_OF_MONEY.has(metric) && <Unconverted money={answer?.unconverted} />}
       <Card flush className="triangle-card">
         <DataState
           of={read}

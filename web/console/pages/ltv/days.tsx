@@ -40,10 +40,10 @@ function Points({ ltv, points, mode }: { ltv: AnalyticsLtv; points: readonly Ana
       key: 'label',
       head: mode === 'by_days' ? t('Until day') : t('Until period'),
       cell: ({ label, is_complete }) => (
-        <>
+        <span className="nowrap">
           {label}
           {!is_complete && <span className="soft"> · {t('still moving')}</span>}
-        </>
+        </span>
       ),
     },
     { key: 'arpu', head: t('Per user'), figures: true, cell: ({ arpu }) => money(arpu) },
