@@ -193,6 +193,7 @@ describe('a chart', () => {
     const all = await page.locator('.summary-total').textContent()
     await page.keyboard.press('/')
     await page.keyboard.press('Enter')
+    await page.locator('[aria-label="Find in Filter"]:focus').waitFor()
     await page.keyboard.type('camp')
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')

@@ -1,7 +1,8 @@
 import './own-range.css'
 import { DatePicker } from '@mantine/dates'
 import { useState } from 'react'
-import { dayAfter, isoDay, type Range, startOf } from '../data/range.ts'
+import { dayAfter } from '../data/calendar.ts'
+import { isoDay, type Range, startOf } from '../data/range.ts'
 import { usePreferences } from '../data/session.ts'
 import { t } from './t.ts'
 

@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
 import { Chart } from '../../chart/chart.tsx'
+import { swatchOf } from '../../chart/palette.ts'
 import type { Picture } from '../../chart/picture.ts'
 import { t } from '../../parts/t.ts'
 import { METRIC_TEXTS, METRICS_OF_MONEY, type Row } from './cells.ts'
@@ -57,7 +58,7 @@ export default function Curve({
       <ul className="legend" aria-label={t('Series')}>
         {drawn.map(({ key, label }, at) => (
           <li key={key} className="legend-entry">
-            <i className={`swatch s${at % 8}`} aria-hidden="true" />
+            <i className={swatchOf(at)} aria-hidden="true" />
             {label}
           </li>
         ))}
