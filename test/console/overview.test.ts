@@ -60,7 +60,7 @@ async function signIn(page: Page, email: string) {
 }
 
 const TILE = 'a.tile .tile-value .figure'
-const shown = (page: Page) => page.waitForFunction(`document.querySelectorAll(${JSON.stringify(TILE)}).length === 8`)
+const shown = (page: Page) => expect.poll(() => page.locator(TILE).count(), { timeout: 10_000 }).toBe(8)
 
 describe('the overview', () => {
   let page: Page
@@ -146,7 +146,9 @@ describe('the overview', () => {
     await page.keyboard.press('g')
     await page.keyboard.press('u')
     await page.waitForURL(/\/console\/customers\?p=/)
-    await page.waitForFunction(`document.activeElement?.id === 'page-title' && document.title.startsWith('Customers')`)
+    await expect
+      .poll(() => page.evaluate('document.activeElement?.id + document.title'), { timeout: 10_000 })
+      .toMatch(/^page-titleCustomers/)
   })
 
   test('keeps the page when the session has ended, and goes on after one has signed in elsewhere', async () => {
