@@ -152,7 +152,7 @@ describe('the overview', () => {
   test('keeps the page when the session has ended, and goes on after one has signed in elsewhere', async () => {
     const cookies = await page.context().cookies()
     await page.context().clearCookies()
-    await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
+    await page.evaluate("dispatchEvent(new Event('visibilitychange'))")
     await page.getByRole('dialog').getByText('Your session has ended').waitFor()
     expect(await page.locator(TILE).count()).toBe(8)
     await page.context().addCookies(cookies)
