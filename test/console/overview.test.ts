@@ -60,7 +60,7 @@ async function signIn(page: Page, email: string) {
 }
 
 const TILE = 'a.tile .tile-value .figure'
-const shown = (page: Page) => page.waitForFunction(selector => document.querySelectorAll(selector).length === 8, TILE)
+const shown = (page: Page) => page.waitForFunction(`document.querySelectorAll(${JSON.stringify(TILE)}).length === 8`)
 
 describe('the overview', () => {
   let page: Page
@@ -146,13 +146,13 @@ describe('the overview', () => {
     await page.keyboard.press('g')
     await page.keyboard.press('u')
     await page.waitForURL(/\/console\/customers\?p=/)
-    await page.waitForFunction(() => document.activeElement?.id === 'page-title' && document.title.startsWith('Customers'))
+    await page.waitForFunction(`document.activeElement?.id === 'page-title' && document.title.startsWith('Customers')`)
   })
 
   test('keeps the page when the session has ended, and goes on after one has signed in elsewhere', async () => {
     const cookies = await page.context().cookies()
     await page.context().clearCookies()
-    await page.evaluate("dispatchEvent(new Event('visibilitychange'))")
+    await page.evaluate(`void window.dispatchEvent(new Event('visibilitychange'))`)
     await page.getByRole('dialog').getByText('Your session has ended').waitFor()
     expect(await page.locator(TILE).count()).toBe(8)
     await page.context().addCookies(cookies)
