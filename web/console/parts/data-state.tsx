@@ -3,8 +3,10 @@ import type { ReactNode } from 'react'
 import { Fault } from './fault.tsx'
 import { t } from './t.ts'
 
-type Read<Data> = Pick<UseQueryResult<Data>, 'error' | 'isError' | 'isPending' | 'isPlaceholderData' | 'refetch'> & {
+/** A read, or a list with cursors: that one asks for all of its pages again. */
+type Read<Data> = Pick<UseQueryResult<Data>, 'error' | 'isError' | 'isPending' | 'isPlaceholderData'> & {
   data: Data | undefined
+  refetch: () => unknown
 }
 
 /**
