@@ -31,7 +31,9 @@ import * as auditLog from './v4/kernel/audit-log.ts'
 import * as alerts from './v4/oversight/alerts.ts'
 import * as ledger from './v4/oversight/ledger.ts'
 import * as notificationChannels from './v4/oversight/notification-channels.ts'
+import * as search from './v4/oversight/search.ts'
 import * as testClock from './v4/oversight/test-clock.ts'
+import * as timeline from './v4/oversight/timeline.ts'
 import * as apiKeys from './v4/projects/api-keys.ts'
 import * as projectSettings from './v4/projects/settings.ts'
 import * as entitlements from './v4/purchases/entitlements.ts'
@@ -81,7 +83,9 @@ const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...screens,
   ...screensAnalytics,
   ...segments,
+  ...search,
   ...testClock,
+  ...timeline,
   ...userEntitlements,
   ...users,
 }

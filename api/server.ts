@@ -8,6 +8,7 @@ import { answerRequest, json } from './answer.ts'
 import { authenticator } from './authenticate.ts'
 import { promptClose } from './close.ts'
 import { builtPages } from './console/built.ts'
+import { type LiveHub, liveHub } from './console/live/hub.ts'
 import { consolePages } from './console/pages.ts'
 import { consoleApi } from './console/serve.ts'
 import type { ConsoleSource } from './console/source.ts'
@@ -49,10 +50,15 @@ export type ServerDeps = ApiDeps &
     log: Logger
     /** Connections for keys, which no statement of a tenant uses. */
     checks: Pool
+    /** Where the files of this process are. */
+    dataDir: string
+    /** For connections that listen. */
+    databaseUrl: string
     metrics: HttpMetrics & StoreMetrics
     rateLimit: RateLimit
     projectRateLimit: RateLimit
     addressRateLimit: RateLimit
+    sessionRateLimit: RateLimit
     checkAnswer: AnswerCheck
     /** How many proxies stand before the service. */
     trustedProxies: number
@@ -61,7 +67,7 @@ export type ServerDeps = ApiDeps &
 type App = Koa<RequestState, { state: RequestState }>
 
 /** The layers that a request passes, in order. `failures` stands inside `observe`, so the log shows the status of the answer. */
-function application(deps: ServerDeps): App {
+function application(deps: ServerDeps, live: LiveHub): App {
   const app: App = new Koa()
   app.silent = true
   app.proxy = deps.trustedProxies > 0
@@ -79,7 +85,7 @@ function application(deps: ServerDeps): App {
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
     signInPages(deps),
-    ...(deps.console ? consoleLayers(deps, stateOf, deps.console) : []),
+    ...(deps.console ? consoleLayers(deps, stateOf, { source: deps.console, live }) : []),
     oauth(deps),
     storeNotifications(deps),
     serveMcp({ deps, stateOf }),
@@ -97,9 +103,9 @@ function application(deps: ServerDeps): App {
   return app
 }
 
-function consoleLayers(deps: ServerDeps, stateOf: SandboxStates, source: ConsoleSource): Layer[] {
+function consoleLayers(deps: ServerDeps, stateOf: SandboxStates, { source, live }: { source: ConsoleSource; live: LiveHub }): Layer[] {
   const built = builtPages(source.folder)
-  return [consoleApi(deps, stateOf, built), consolePages(deps, source, built)]
+  return [consoleApi(deps, { stateOf, built, live }), consolePages(deps, source, built)]
 }
 
 /** The only catch: every thrown error gets the one shape of errors. */
@@ -153,7 +159,16 @@ export type Listening = { port: number; close(): Promise<void> }
 type ListenAddress = { port: number; host?: string | undefined }
 
 /** Serves the API. */
-export const listen = (deps: ServerDeps, address: ListenAddress): Promise<Listening> => serveApp(application(deps), address, deps)
+export async function listen(deps: ServerDeps, address: ListenAddress): Promise<Listening> {
+  const live = liveHub(deps)
+  const { port, close } = await serveApp(application(deps, live), address, deps)
+  const closeAll = async () => {
+    // A stream has no end of its own, and a server waits for its requests.
+    await live.close()
+    await close()
+  }
+  return { port, close: closeAll }
+}
 
 /** Serves health, readiness and metrics, and nothing else, on a port of their own. */
 export const listenForFigures = (deps: ServerDeps, address: ListenAddress): Promise<Listening> => serveApp(figuresOnly(deps), address, deps)

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { answerCheck } from '../api/answer-check.ts'
+import { SESSION_RATE } from '../api/console/serve.ts'
 import { metrics, type RefreshMetrics, type RunMetrics } from '../api/metrics.ts'
 import { readiness } from '../api/readiness.ts'
 import { requestTurns } from '../api/request-turns.ts'
@@ -21,13 +22,14 @@ import { outgoing } from '../workflows/outgoing/outgoing.ts'
 import { storeClients, verifiersOf } from '../workflows/stores/clients.ts'
 import { storeVerifiers } from '../workflows/stores/verifiers.ts'
 import type { Config } from './config.ts'
-import { consoleSource } from './console/source.ts'
+import { consoleSource, type StartedConsole } from './console/source.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
 import type { Resources } from './resources.ts'
 
 export type ServedApi = Listening & {
   url: string
   metricsUrl: string | null
+  console: StartedConsole | null
   countOutcome: RunMetrics['outcome']
   refreshMetrics: RefreshMetrics
 }
@@ -82,17 +84,20 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const documents = outgoing({ allowPrivateNetwork: false })
   const clients = storeClients({ outgoing: requests, tokens: googleTokens(requests), ...config.stores })
   const board = operatorBoard(config, log, resources)
+  const pages = config.console ? consoleSource(log) : null
   const blocks = blockCutting(pool, (error, environment) =>
     log.warn({ err: error, environment }, 'the blocks of a list of events were not cut'),
   )
   const pools = [checks, watching, listing, stepping, scanning]
   const closeAll = async () => {
-    await Promise.all([replicas?.close(), blocks.end()])
+    await Promise.all([replicas?.close(), blocks.end(), pages?.close()])
     await Promise.all([measurements.close(), ...pools.map(one => one.end())])
     await Promise.all([requests.close(), documents.close(), inside?.close(), board?.close()])
   }
   const deps = {
     pool,
+    databaseUrl,
+    dataDir: config.dataDir,
     checks,
     readiness: ready,
     listing,
@@ -112,6 +117,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     rateLimit,
     projectRateLimit,
     addressRateLimit,
+    sessionRateLimit: SESSION_RATE,
     checkAnswer,
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
@@ -122,7 +128,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),
     appleAds: appleAdsEntities(clients.appleAds),
     tryChannel: channelProbe({ pool, secrets, outgoing: requests, guard: { allowPrivateNetwork }, installation: config.mail }),
-    console: config.console ? consoleSource() : null,
+    console: pages,
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }
   const servers: Listening[] = []
@@ -145,6 +151,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     port: servers[0]!.port,
     url,
     metricsUrl,
+    console: pages,
     countOutcome: measurements.outcome,
     refreshMetrics: measurements,
     close,

@@ -1,17 +1,19 @@
 import type { Config } from './config.ts'
+import { BUILD_COMMAND } from './console/source.ts'
 import { QUEUES_PAGE, queueLine } from './queue.ts'
 import type { Perennial } from './start.ts'
 
 const quoted = (path: string) => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`)
 
 /** What a start tells the operator, line by line. Keys are in it only for a terminal. */
-export function greeting({ url, metricsUrl, keys, keysFile, firstOperator }: Perennial, config: Config): string[] {
+export function greeting({ url, metricsUrl, keys, keysFile, firstOperator, console }: Perennial, config: Config): string[] {
   const kept = keysFile === null ? [] : [`  Keys            ${keysFile} (readable by this user only)`]
   if (url === null) return [`Perennial worker is ready. Queue: ${queueLine(config)}`, ...kept]
   const secretKey = keys?.secretKey
   return [
     '',
     `Perennial is ready at ${url}`,
+    ...shownConsole(url, console),
     `  Documentation   ${url}/docs`,
     ...(config.role === 'api' ? [] : [`  Queue           ${queueLine(config)}`]),
     ...(config.s3 ? [`  Export files    S3 bucket ${config.s3.bucket}`] : []),
@@ -26,6 +28,12 @@ export function greeting({ url, metricsUrl, keys, keysFile, firstOperator }: Per
       : `  curl -H 'Authorization: Bearer ${secretKey ?? 'YOUR_SECRET_KEY'}' ${url}/v4/events`,
     '',
   ]
+}
+
+function shownConsole(url: string, state: Perennial['console']): string[] {
+  if (state === null) return []
+  if (state === 'missing') return [`  Console         not built: ${BUILD_COMMAND}`]
+  return [`  Console         ${url}/console${state === 'building' ? ' (being built, some seconds)' : ''}`]
 }
 
 function shownSignUp(first: Perennial['firstOperator']): string[] {

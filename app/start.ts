@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { BuildState } from '../api/console/source.ts'
 import { opensKeys, WRONG_SECRET } from '../domain/projects/keys.ts'
 import { secretsFrom } from '../domain/projects/secrets.ts'
 import { connect } from '../store/connect.ts'
@@ -21,7 +22,7 @@ const CONNECTIONS = 12
 /**
  * `url`: the address of the API; null for a worker. `keys`: those of the first project, when this start has made them and may show them.
  * `keysFile`: the file with them, from this start or an earlier one: the start may still fail, and no later one can show the keys.
- * `firstOperator`: where the first operator signs up, while there is none.
+ * `firstOperator`: where the first operator signs up, while there is none. `console`: whether its pages are there; null: this process serves none.
  */
 export type Perennial = {
   url: string | null
@@ -29,6 +30,7 @@ export type Perennial = {
   keys: MadeKeys | null
   keysFile: string | null
   firstOperator: FirstOperator | null
+  console: BuildState | null
   stop(): Promise<void>
 }
 
@@ -90,7 +92,10 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
         await work(config, log, resources, { publicUrl, countOutcome: served?.countOutcome, refreshMetrics: served?.refreshMetrics, at }),
       )
     }
-    return { url: served?.url ?? null, metricsUrl: served?.metricsUrl ?? null, keys, keysFile, firstOperator: signUp, stop }
+    const console = served?.console?.state() ?? null
+    // Last: the start does not wait for it, and shares the processors with nothing that it does.
+    served?.console?.begin()
+    return { url: served?.url ?? null, metricsUrl: served?.metricsUrl ?? null, keys, keysFile, firstOperator: signUp, console, stop }
   } catch (error) {
     await stop()
     throw error

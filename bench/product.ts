@@ -21,6 +21,7 @@ export async function startProduct(resources: Resources, database: string, role:
       APP_SECRET,
       ROLE: role,
       PORT: '0',
+      CONSOLE: 'off',
       DATA_DIR: join(resources.folder, 'data'),
       RATE_LIMIT_PER_SECOND: '1000000',
       RATE_LIMIT_BURST: '10000000',

@@ -53,7 +53,7 @@ export const bench = (): Promise<Result> =>
 async function startOnce(resources: Resources, dataDir: string): Promise<number> {
   const began = performance.now()
   const child = spawn(process.execPath, [new URL('../start.mjs', import.meta.url).pathname], {
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir },
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, CONSOLE: 'off' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))

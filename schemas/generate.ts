@@ -33,7 +33,8 @@ export const generate = async (folder: string) => {
   await generateFrom(v4, folder, 1)
   const tools = describedTools(v4, operationFacts(v4)).map(tool => JSON.stringify(tool))
   writeFileSync(join(folder, 'tools.json'), `[\n${tools.join(',\n')}\n]\n`)
-  for (const protocol of ['v3', 'sdk', 'console']) await generateFrom(bundle(join(import.meta.dirname, protocol)), join(folder, protocol), 2)
+  for (const protocol of ['v3', 'sdk', 'console'])
+    await generateFrom(bundle(join(import.meta.dirname, protocol)), join(folder, protocol), 2)
 }
 
 export const generateClient = (folder: string) => client(withDryRuns(bundle(import.meta.dirname)), folder)

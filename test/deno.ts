@@ -10,6 +10,7 @@ export const ON_DENO: Record<string, string[]> = {
     'api/create-events',
     'api/list-events',
     'api/router',
+    'console/live',
     'console/pages',
     'console/session',
     'contract/operations',
@@ -36,6 +37,7 @@ export const ON_DENO: Record<string, string[]> = {
     'cli/import',
     'cli/send',
     'cli/usage',
+    'console/build',
     'start/first-keys',
     'start/logged-errors',
     'start/private-paths',
@@ -128,6 +130,7 @@ export const NEVER_ON_DENO = ['plans/without-statistics', 'plans/without-statist
 
 /** Folders of which Deno runs no file, and why. */
 export const NODE_ONLY: Record<string, string> = {
+  'console/pages': 'what runs in browsers, and its build',
   events: 'statements of Postgres and pure functions',
   growth: 'pure functions',
   house: 'reads sources',

@@ -52,6 +52,7 @@ export const MAP: readonly { group: string; pages: readonly Page[] }[] = [
     pages: [
       { name: 'operating', title: 'Operating' },
       { name: 'configuration', title: 'Configuration' },
+      { name: 'console', title: 'Console' },
       { name: 'operators', title: 'Operators' },
       { name: 'api-keys', title: 'Keys' },
       { name: 'assistants', title: 'Assistants' },

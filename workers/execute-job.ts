@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { ClaimedJob } from '../domain/durable/jobs/job.ts'
 import { type HeldLease, releaseLeases } from '../domain/durable/jobs/lease.ts'
+import type { Environment } from '../domain/kernel/environment.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { JobHandler, Outcome, Signals } from '../workflows/engine/handler.ts'
@@ -17,6 +18,8 @@ export type ExecutionOptions = {
   signals: Pick<Signals, 'claimOnInsert' | 'stopping' | 'halt'>
   log: Logger
   onOutcome: (kind: string, outcome: Reported['is']) => void
+  /** Something about jobs of the kind may have changed. */
+  onChanged: (kind: string, environment: Environment) => void
   /** The execution ended by an error, and its lease is alive. */
   onError: (held: HeldLease, error: unknown) => void
   at: AtCrashPoint
@@ -32,7 +35,7 @@ function levelOf(outcome: Reported) {
 }
 
 /** Executes claimed jobs: each under a lease that is kept alive, with its outcome reported. */
-export function jobExecution({ pool, leases, signals, log, onOutcome, onError, at }: ExecutionOptions) {
+export function jobExecution({ pool, leases, signals, log, onOutcome, onChanged, onError, at }: ExecutionOptions) {
   const running = new Set<Promise<void>>()
 
   const execute: ExecuteJob = (handler, { claimed, until }, onEnd) => {
@@ -40,6 +43,7 @@ export function jobExecution({ pool, leases, signals, log, onOutcome, onError, a
     const lease = leases.begin(claimed, until)
     const report = (outcome: Reported, detail: object) => {
       onOutcome(kind, outcome.is)
+      onChanged(kind, claimed.environment)
       log[levelOf(outcome)]({ kind, id, ...detail }, `${kind} ${outcome.is}`)
     }
     at('claimed')

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { ClaimedJob } from '../domain/durable/jobs/job.ts'
 import { releaseLeases } from '../domain/durable/jobs/lease.ts'
 import { BATCH_LEASE_MS, type Batch, type SpareCapacity, type SweepOffer, type SweepResult } from '../domain/durable/jobs/sweep.ts'
+import type { Environment } from '../domain/kernel/environment.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { ClaimOnInsert, JobHandler, Outcome } from '../workflows/engine/handler.ts'
@@ -20,6 +21,8 @@ export type ExecutorOptions = {
   leaseMs: number
   log: Logger
   onOutcome: (kind: string, outcome: Outcome['is'] | 'error') => void
+  /** Something about jobs of the kind may have changed. */
+  onChanged: (kind: string, environment: Environment) => void
   /** Is called with the number of claimed jobs of a batch: the window may have capacity for more. */
   onClaimed: (count: number) => void
   at: AtCrashPoint
@@ -34,7 +37,7 @@ const LEASES_OF_A_BATCH = 3
  * Executes claimed jobs: as many of each kind as its capacity allows, with their leases alive. Jobs come in three ways: by batch, by a
  * sweep of this process that claims them, and by a statement of this process that inserts them.
  */
-export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcome, onClaimed, at }: ExecutorOptions) {
+export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcome, onChanged, onClaimed, at }: ExecutorOptions) {
   const stop = new AbortController()
   const halt = new AbortController()
   const stopping = stop.signal
@@ -61,6 +64,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
     const inserted = await insert(capacity ? { ...capacity, leaseMs } : null)
     const { claimed, ended = [] } = inserted
     for (const _id of ended) onOutcome(kind, 'succeeded')
+    for (const environment of environments) onChanged(kind, environment)
     if (executing && !stopping.aborted) executing.executeOrWait(claimed.map(one => ({ claimed: one, until })))
     // The insert is committed, so an error here is not its error: the leases expire then.
     else await releaseLeases(pool, claimed).catch(error => log.warn({ err: error, kind }, 'claimed jobs could not be released'))
@@ -74,6 +78,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
     signals,
     log,
     onOutcome,
+    onChanged,
     onError: failedJobs({ pool, leaseMs, log }),
     at,
   })

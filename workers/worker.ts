@@ -5,11 +5,12 @@ import { takeBatch } from '../domain/durable/jobs/take-batch.ts'
 import { LOG_CHANNEL } from '../domain/durable/log/consumer.ts'
 import { FACTS_CHANNEL } from '../domain/durable/marks/mark.ts'
 import { connect, type Pool } from '../store/connect.ts'
+import { startListener } from '../store/listener.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 import type { JobHandler, Outcome } from '../workflows/engine/handler.ts'
 import { executor } from './executor.ts'
 import { startFactFolds } from './fact-folds.ts'
-import { startListener } from './listener.ts'
+import { liveNotices } from './live-notices.ts'
 import { type Consumer, startConsumers } from './log-consumers.ts'
 import { startPresence } from './presence.ts'
 import type { Queue } from './queue.ts'
@@ -64,6 +65,7 @@ export async function startWorker({
       if (outcome === 'suspended') sweep.wakeSoon()
       onOutcome?.(kind, outcome)
     },
+    onChanged: liveNotices(pool),
     onClaimed: count => sweep.onClaimed(count),
     at,
   })

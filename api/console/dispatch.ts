@@ -22,7 +22,8 @@ export async function dispatchConsole(
   const input = { path, query, body }
   validate(description, input, faults)
   const answer = await operation.answer({ ...input, ...caller } as never)
-  checkAnswer(description, description.status, answer)
+  // A stream is no JSON.
+  if (answer !== undefined || description.status === 204) checkAnswer(description, description.status, answer)
   return answer === undefined ? null : JSON.stringify(answer)
 }
 

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { EnvironmentKind } from '../../domain/kernel/environment.ts'
 import type { SignedIn } from '../../domain/operators/session.ts'
 import { answerRequest, foundOrRefused, json } from '../answer.ts'
@@ -14,6 +15,7 @@ import type { Built } from './built.ts'
 import type { ConsoleDeps } from './deps.ts'
 import { dispatchConsole } from './dispatch.ts'
 import { assertFromConsole } from './guard.ts'
+import type { LiveHub } from './live/hub.ts'
 import type { ConsoleRoute } from './operation.ts'
 import { sessionOwnerAt } from './owner.ts'
 import { consoleRoutes } from './routes.ts'
@@ -23,7 +25,7 @@ const API = '/console/api/'
 const V4 = /^\/console\/api\/([1-9]\d{0,9})\/(production|sandbox)(\/v4(?:\/.*)?)$/
 
 /** Of a session, in one process. A page asks for some things at once. */
-const RATE = { perSecond: 50, burst: 100 }
+export const SESSION_RATE = { perSecond: 50, burst: 100 }
 const MOST_SESSIONS = 10_000
 
 /** No other site frames, embeds or keeps an answer. */
@@ -35,10 +37,12 @@ const HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 }
 
+type Parts = { stateOf: SandboxStates; built: () => Promise<Built | null>; live: LiveHub }
+
 /** What the pages of the console ask, with the cookie of a session: their own operations, and all of v4 with the role of the operator. */
-export function consoleApi(deps: ConsoleDeps, stateOf: SandboxStates, built: () => Promise<Built | null>): Layer {
+export function consoleApi(deps: ConsoleDeps, { stateOf, built, live }: Parts): Layer {
   const build = async () => (await built())?.stamp || null
-  const take = rateLimiter(RATE, undefined, MOST_SESSIONS)
+  const take = rateLimiter(deps.sessionRateLimit, undefined, MOST_SESSIONS)
   const findV4 = router(routes)
   const findOwn = router(consoleRoutes)
   const inSandbox = sandboxState(stateOf)
@@ -60,11 +64,22 @@ export function consoleApi(deps: ConsoleDeps, stateOf: SandboxStates, built: () 
     await findOwn(ctx, async () => {
       const { route, parameters } = foundOrRefused<ConsoleRoute>(ctx.state.match)
       ctx.state.operation = route.description.id
-      const { pool, checks } = deps
+      const { pool, checks, readiness, dataDir } = deps
       const removeCookie = () => setCookie(deps, ctx, null)
-      const body = await dispatchConsole(route, ctx, parameters, { who, pool, checks, build, removeCookie }, deps)
+      let streamed: Readable | undefined
+      const stream = (readable: Readable) => {
+        streamed = readable
+      }
+      const body = await dispatchConsole(
+        route,
+        ctx,
+        parameters,
+        { who, pool, checks, build, removeCookie, live, stream, readiness, dataDir },
+        deps,
+      )
       ctx.status = route.description.status
-      if (body === null) ctx.body = null
+      if (streamed) sendStream(ctx, streamed)
+      else if (body === null) ctx.body = null
       else json(ctx, body)
     })
   }
@@ -80,4 +95,11 @@ export function consoleApi(deps: ConsoleDeps, stateOf: SandboxStates, built: () 
     const inV4 = V4.exec(ctx.path)
     await (inV4 ? operate(ctx, who, inV4) : answerOwn(ctx, who))
   }
+}
+
+function sendStream(ctx: Context, stream: Readable): void {
+  ctx.type = 'text/event-stream; charset=utf-8'
+  // nginx would collect it.
+  ctx.set('X-Accel-Buffering', 'no')
+  ctx.body = stream
 }

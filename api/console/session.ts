@@ -1,3 +1,4 @@
+import { LIVE_TOPICS } from '../../domain/durable/live.ts'
 import { isZone, NO_ZONE } from '../../domain/kernel/time/local-time.ts'
 import { changePreferences, type Preferences, preferencesOf } from '../../domain/operators/preferences.ts'
 import { endSession, type Operator } from '../../domain/operators/session.ts'
@@ -25,11 +26,11 @@ export const consoleGetSession = inSession('consoleGetSession', async ({ who, ch
   const { operator, isRecent, authenticatedAt, idleUntil } = who
   return {
     operator: shown(operator, await preferencesOf(checks, operator.id)),
-    projects: await projectsOf(checks, operator.id),
+    projects: (await projectsOf(checks, operator.id)).map(({ id, ...project }) => ({ id: String(id), ...project })),
     again_until: isRecent && authenticatedAt !== null ? seconds(authenticatedAt) + RECENT_SECONDS : null,
     idle_until: seconds(idleUntil),
     version: VERSION,
-    live: { topics: [] },
+    live: { topics: [...LIVE_TOPICS] },
     console: { build: await build() },
   }
 })

@@ -34,6 +34,7 @@ const PAGES: Record<string, Methods> = {
   '/sign-in/again/passkey': { get: instead('/sign-in/again'), post: postAgainWithPasskey },
   [PROVIDER]: { get: getProvider },
   [`${PROVIDER}/callback`]: { get: getCallback },
+  '/console/sign-in': { get: async (_deps, ctx) => redirectTo(ctx, `/sign-in${ctx.search}`) },
   '/sign-out': { post: postSignOut },
   '/console/first': { get: getFirst, post: postFirst },
   '/console/join': { get: getJoin, post: postJoin },

@@ -9,7 +9,7 @@ export type EventFilter = {
   from: string | undefined
   to: string | undefined
 }
-export type Order = 'asc' | 'desc'
+type Order = 'asc' | 'desc'
 type Request = { filter: EventFilter; order: Order; limit: number; after: string | undefined }
 
 /**
@@ -23,23 +23,22 @@ const MOST_LOOKED_AT = 10_000
 
 // No index has the names: one more index of the log would cost every event that is stored. So the list is read in its order, and a page ends
 // after MOST_LOOKED_AT events, however few of them have one of the names. The list of all is in events_by_time, with names and users. That of
-// a user is in events_by_user, where events of one time are in no order: they are read together. The range of users leaves that index alone to
-// the planner.
+// a user is in events_by_user, where events of one time are in no order: they are read together. Its range has these
+// two ends alone: of more, a scan could begin at another one, and pass all that comes before the page.
 function statement(order: Order, isOfUser: boolean): string {
   const [beyond, upTo, end, back] = order === 'desc' ? ['<', '<=', '>=', 'asc'] : ['>', '>=', '<', 'desc']
-  const scan = isOfUser
-    ? `select id, happened_at, name from events
-       where environment = $1 and user_id >= $7 and user_id <= $7 and (user_id, happened_at) ${upTo} ($7, $2::timestamptz)
-         and (user_id, happened_at) ${end} ($7, $4::timestamptz) and (happened_at, id) ${beyond} ($2, $3)
-       order by user_id ${order}, happened_at ${order} fetch first ${MOST_LOOKED_AT} rows with ties`
-    : `select id, happened_at, name from events
-       where environment = $1 and (happened_at, id) ${beyond} ($2::timestamptz, $3) and happened_at ${end} $4::timestamptz and $7::text is null
-       order by happened_at ${order}, id ${order} fetch first ${MOST_LOOKED_AT} rows with ties`
+  const indexed = isOfUser ? `user_id ${order}, happened_at ${order}` : `happened_at ${order}, id ${order}`
+  const range = isOfUser
+    ? `user_id is not null and (user_id, happened_at) ${upTo} ($7, $2::timestamptz) and (user_id, happened_at) ${end} ($7, $4::timestamptz)`
+    : `$7::text is null and happened_at ${end} $4::timestamptz`
+  const scan = `
+    select id, happened_at, name, user_id from events where environment = $1 and ${range} and (happened_at, id) ${beyond} ($2::timestamptz, $3)
+    order by ${indexed} fetch first ${MOST_LOOKED_AT} rows with ties`
   return `
     with found as materialized (
       select id, happened_at from (
         select id, happened_at from (${scan}) scanned where $5::text[] is null or name = any ($5)
-        order by happened_at ${order} fetch first $6 rows with ties) named
+        order by ${indexed} fetch first $6 rows with ties) named
       order by happened_at ${order}, id ${order} limit $6
     ), last as materialized (
       select id from (
@@ -65,7 +64,11 @@ const startOf = (order: Order) => `${START[order]} from (
 const inSeconds = (time: string | undefined) => time?.replace(/\.\d+/, '')
 
 /** The events after the event that the cursor names, found by an index or by a bounded look at the list. */
-export async function listEventsAfter(db: Db, environment: Environment, { filter, order, limit, after }: Request): Promise<EventsAfter> {
+export async function listEventsAfter(
+  listing: Db,
+  environment: Environment,
+  { filter, order, limit, after }: Request,
+): Promise<EventsAfter> {
   const { names, user } = filter
   const [from, to] = [inSeconds(filter.from) ?? '-infinity', inSeconds(filter.to) ?? 'infinity']
   const [first, end] = order === 'desc' ? [to, from] : [from, to]
@@ -73,14 +76,14 @@ export async function listEventsAfter(db: Db, environment: Environment, { filter
     after === undefined
       ? []
       : (
-          await db.query<{ at: string; id: string }>({
+          await listing.query<{ at: string; id: string }>({
             name: `events-cursor-${order}`,
             text: startOf(order),
             values: [environment, after, first],
           })
         ).rows
   const start = found[0] ?? { at: first, id: '' }
-  const { rows } = await db.query<EventRow & { id: string | null; looked_up_to: string | null }>({
+  const { rows } = await listing.query<EventRow & { id: string | null; looked_up_to: string | null }>({
     name: `list-events-after-${order}${user === undefined ? '' : '-of-user'}`,
     text: statement(order, user !== undefined),
     values: [environment, start.at, start.id, end, names ?? null, limit + 1, user ?? null],

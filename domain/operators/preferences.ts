@@ -4,7 +4,7 @@ import type { Db } from '../../store/connect.ts'
 export type Preferences = {
   zone?: string
   theme?: 'light' | 'dark' | 'auto'
-  density?: 'comfortable' | 'compact'
+  density?: 'normal' | 'compact'
   first_weekday?: number
   pins?: string[]
 }

@@ -780,6 +780,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/customers/{customer_id}/timeline": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List what happened to a customer
+         * @description One list, newest first: events, purchases and refunds, access that was granted, taken or ran out, runs of automations, deliveries, screens, groups of experiments, and changes by people. Without `kinds[]` it has the kinds that the key may read, each with the scope of its own resource; `kinds` of the answer names them. Deliveries, runs and changes are there as long as their own lists have them. A page goes on after the last entry of the page before, whatever was added or removed meanwhile.
+         */
+        get: operations["v4ListCustomerTimeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/remote-configurations": {
         parameters: {
             query?: never;
@@ -1854,6 +1886,34 @@ export interface paths {
          *     first trial or payment. Cohorts without users are left out, and rows end where nothing can have happened yet.
          */
         get: operations["v4GetAnalyticsCohorts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/cohorts/people": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the people of a cohort
+         * @description The people whom one figure of the cohorts counts, the latest anchor first: as many as the figure says. With the parameters of the cohorts, `cohort`
+         *     names the row, the total when left out, `period` the period, and `segment_code` one value of `segment`. Of `subscriptions` each is listed by
+         *     itself, also several of one user. An `id` is a position in this list; a cursor that is none gives the first page.
+         */
+        get: operations["v4ListAnalyticsCohortPeople"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3384,6 +3444,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/search": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search for a person or a thing by what names it
+         * @description At most 20 results: first what has the text as its id (an event, automation, run, integration, delivery, export, report or run of a report), then people, by the beginning of their id, identity, e-mail address, custom user id or name in any case, or by a whole id of a transaction of theirs, the first one of a subscription included. Results are of the kinds that the key may read, each with the scope of its own resource.
+         */
+        get: operations["v4Search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/ledger": {
         parameters: {
             query?: never;
@@ -4019,6 +4105,33 @@ export interface components {
                 [key: string]: string[];
             };
         };
+        AnalyticsCohortPersonList: {
+            /** @enum {string} */
+            object: "list";
+            /** @enum {string} */
+            url: "/v4/analytics/cohorts/people";
+            data: components["schemas"]["AnalyticsCohortPerson"][];
+            has_more: boolean;
+            next_cursor?: string;
+        };
+        AnalyticsCohortPerson: {
+            /** @enum {string} */
+            object: "analytics_cohort_person";
+            /** @description Position in the list. */
+            id: string;
+            /** @description Null for a user who was erased a moment ago. */
+            customer_uid: string | null;
+            anchor_at: components["schemas"]["Time"];
+            /** @description In the period; of `users` null, as everything below. */
+            payments: number | null;
+            /** @description Of the period, in `currency`. The cell has the sum of these before they are rounded, less what was credited to others. */
+            revenue: number | null;
+            first_paid_at: components["schemas"]["NullableTime"];
+            last_paid_at: components["schemas"]["NullableTime"];
+            /** @description Of the latest payment of the subscription. Only of `subscriptions`. */
+            product_id: string | null;
+            target_platform: string | null;
+        };
         /**
          * @example {
          *       "object": "analytics_cohorts",
@@ -4055,6 +4168,8 @@ export interface components {
          *               "index": 1,
          *               "label": "P1",
          *               "is_complete": true,
+         *               "reachable": 8,
+         *               "open": 0,
          *               "subscriptions": 8,
          *               "payers": 8,
          *               "revenue": 80,
@@ -4066,6 +4181,8 @@ export interface components {
          *               "index": 2,
          *               "label": "P2",
          *               "is_complete": true,
+         *               "reachable": 8,
+         *               "open": 0,
          *               "subscriptions": 6,
          *               "payers": 6,
          *               "revenue": 60,
@@ -4084,6 +4201,7 @@ export interface components {
          *             "index": 1,
          *             "label": "P1",
          *             "is_complete": true,
+         *             "open": 0,
          *             "subscriptions": 8,
          *             "payers": 8,
          *             "revenue": 80,
@@ -4105,6 +4223,7 @@ export interface components {
          *             "index": 2,
          *             "label": "P2",
          *             "is_complete": true,
+         *             "open": 0,
          *             "subscriptions": 6,
          *             "payers": 6,
          *             "revenue": 60,
@@ -4182,6 +4301,10 @@ export interface components {
             label: string;
             /** @description Whether time alone cannot change it any more. */
             is_complete: boolean;
+            /** @description How many had the time to reach the period, whether or not they did: by renewals of the subscriptions that reached P1, by days of the users. Together with `open` all of them. */
+            reachable: number;
+            /** @description How many may still reach the period: by renewals subscriptions inside of an earlier period, or in its billing retry; by days users whose last day of the period is not over. */
+            open: number;
             /** @description Runs that reached the paid period; by days, subscriptions with a paid period begun in it. */
             subscriptions: number;
             /** @description Users with a payment in the period. */
@@ -4201,6 +4324,8 @@ export interface components {
             label: string;
             /** @description Whether time alone cannot change it any more. */
             is_complete: boolean;
+            /** @description How many may still reach the period: by renewals subscriptions inside of an earlier period, or in its billing retry; by days users whose last day of the period is not over. */
+            open: number;
             /** @description Runs that reached the paid period; by days, subscriptions with a paid period begun in it. */
             subscriptions: number;
             /** @description Users with a payment in the period. */
@@ -4833,7 +4958,7 @@ export interface components {
          * @example events:write
          * @enum {string}
          */
-        Scope: "alerts:read" | "alerts:write" | "analytics:read" | "analytics:write" | "audit_log:read" | "automations:read" | "automations:write" | "customers:read" | "customers:write" | "entitlements:read" | "entitlements:write" | "events:read" | "events:write" | "experiments:read" | "experiments:write" | "exports:read" | "exports:write" | "identities:read" | "identities:write" | "integrations:read" | "integrations:write" | "ledger:read" | "offerings:read" | "offerings:write" | "products:read" | "products:write" | "project_settings:read" | "project_settings:write" | "purchases:read" | "purchases:write" | "pushes:read" | "pushes:write" | "remote_configurations:read" | "remote_configurations:write" | "scheduled_reports:read" | "scheduled_reports:write" | "screens:read" | "screens:write" | "segments:read" | "segments:write" | "test_clock:read" | "test_clock:write" | "user_properties:read" | "user_properties:write" | "users:read" | "users:write";
+        Scope: "alerts:read" | "alerts:write" | "analytics:read" | "analytics:write" | "audit_log:read" | "automations:read" | "automations:write" | "customers:read" | "customers:write" | "entitlements:read" | "entitlements:write" | "events:read" | "events:write" | "experiments:read" | "experiments:write" | "exports:read" | "exports:write" | "identities:read" | "identities:write" | "integrations:read" | "integrations:write" | "ledger:read" | "offerings:read" | "offerings:write" | "products:read" | "products:write" | "project_settings:read" | "project_settings:write" | "purchases:read" | "purchases:write" | "pushes:read" | "pushes:write" | "remote_configurations:read" | "remote_configurations:write" | "scheduled_reports:read" | "scheduled_reports:write" | "screens:read" | "screens:write" | "search:read" | "segments:read" | "segments:write" | "test_clock:read" | "test_clock:write" | "user_properties:read" | "user_properties:write" | "users:read" | "users:write";
         /**
          * @description Your name for it, such as the program that has it.
          * @example Warehouse export
@@ -6334,6 +6459,11 @@ export interface components {
              * @default null
              */
             expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When the access began, such as `started_at` of a grant that was taken and is given back; not later than now, which is the default. An active grant keeps its beginning.
+             */
+            started_at?: string;
         };
         CustomerPermission: {
             /** @enum {string} */
@@ -6360,6 +6490,201 @@ export interface components {
             url: string;
             data: components["schemas"]["HeldPermission"][];
             has_more: components["schemas"]["HasNoMore"];
+        };
+        /** @enum {string} */
+        TimelineKind: "event" | "purchase" | "access" | "automation_run" | "delivery" | "screen" | "experiment" | "change";
+        /** @description What happened, as `v4GetEvent` has it. */
+        TimelineEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "event";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            event_name: string;
+            /** @description Of the catalogue; of a custom event its name. */
+            title: string;
+            platform: string | null;
+            /** @description The store's. */
+            product_id: string | null;
+            screen_id: string | null;
+            transaction_id: string | null;
+            /** @description A decimal number; negative for what was returned. */
+            price: string | null;
+            currency: string | null;
+        };
+        /** @description A charge or a free period of a store at its beginning, or its refund. */
+        TimelinePurchase: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "purchase";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            /** @enum {string} */
+            action: "payment" | "refund";
+            /** @description Who has the purchase; another user where it is shared. */
+            user_id: string | null;
+            /** @enum {string} */
+            platform: "app_store" | "play_store" | "stripe" | "paddle";
+            /** @description The store's; with a base plan after a colon. */
+            product_id: string;
+            /** @description A decimal number: what was charged, or what was refunded so far. */
+            amount: string;
+            currency: string;
+            /** @enum {string|null} */
+            period_type: "normal" | "trial" | "intro" | null;
+            expires_at: components["schemas"]["NullableTime"];
+            refunded_at: components["schemas"]["NullableTime"];
+        };
+        /** @description Access that was granted by hand or taken, or such a grant that ran out and was not renewed. What purchases give follows from the purchases. */
+        TimelineAccess: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "access";
+            at: components["schemas"]["Time"];
+            /** @description Of the entry of the audit log; of an end, of the entitlement. */
+            id: string;
+            url: string;
+            /** @enum {string} */
+            action: "granted" | "taken" | "expired";
+            entitlement_id: string;
+            expires_at: components["schemas"]["NullableTime"];
+            /** @description Null for an end. */
+            operation: string | null;
+            /** @description Null for an end. */
+            actor: {
+                kind: components["schemas"]["ActorKind"];
+                id: string | null;
+            } | null;
+        };
+        /** @description A run of an automation at its beginning, also one that was skipped. */
+        TimelineAutomationRun: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "automation_run";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            automation_id: string;
+            /** @description Null when the automation was deleted. */
+            automation_name: string | null;
+            /** @enum {string} */
+            status: "pending" | "running" | "waiting" | "succeeded" | "failed" | "cancelled" | "skipped";
+            reason: string | null;
+            event_id: string;
+            event_name: string;
+            /** @description The run that it repeats. */
+            replay_of: string | null;
+            finished_at: components["schemas"]["NullableTime"];
+        };
+        /** @description A delivery to an integration at its beginning. */
+        TimelineDelivery: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "delivery";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            integration_id: string | null;
+            integration_title: string | null;
+            event_id: string;
+            event_name: string;
+            /** @enum {string} */
+            source: "event" | "automation";
+            run_id: string | null;
+            /** @enum {string} */
+            status: "pending" | "retrying" | "held" | "delivered" | "failed";
+            reason: string | null;
+            attempt_count: number;
+            delivered_at: components["schemas"]["NullableTime"];
+        };
+        /** @description A screen that an automation has for the user. That the app showed it is an event. */
+        TimelineScreen: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "screen";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            screen_id: string;
+            /** @description Null when the screen was deleted. */
+            screen_name: string | null;
+            automation_id: string;
+            run_id: string;
+            shown_at: components["schemas"]["NullableTime"];
+            expires_at: components["schemas"]["Time"];
+        };
+        /** @description The assignment to a group of an experiment. */
+        TimelineExperiment: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "experiment";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            experiment_name: string | null;
+            group_id: string;
+            group_name: string | null;
+            pinned: boolean;
+        };
+        /** @description Any other change of the user, as `v4ListAuditLog` has it. */
+        TimelineChange: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            kind: "change";
+            at: components["schemas"]["Time"];
+            id: string;
+            url: string;
+            operation: string;
+            resource: string;
+            resource_id: string | null;
+            actor: components["schemas"]["Actor"];
+            reason: string | null;
+        };
+        /**
+         * @description `kind` tells the fields. `at` is when it happened, `id` that of the object, `url` where the object is read; some are names only.
+         * @example {
+         *       "kind": "purchase",
+         *       "at": "2026-03-01T09:00:00Z",
+         *       "id": "311",
+         *       "url": "/v4/users/QON_5f0c1d2e3b4a59687766554433221100/purchases/311",
+         *       "action": "payment",
+         *       "user_id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "platform": "app_store",
+         *       "product_id": "com.example.monthly",
+         *       "amount": "9.99",
+         *       "currency": "USD",
+         *       "period_type": "normal",
+         *       "expires_at": "2026-04-01T09:00:00Z",
+         *       "refunded_at": null
+         *     }
+         */
+        TimelineEntry: components["schemas"]["TimelineEvent"] | components["schemas"]["TimelinePurchase"] | components["schemas"]["TimelineAccess"] | components["schemas"]["TimelineAutomationRun"] | components["schemas"]["TimelineDelivery"] | components["schemas"]["TimelineScreen"] | components["schemas"]["TimelineExperiment"] | components["schemas"]["TimelineChange"];
+        CustomerTimeline: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            /** @description The kinds of entries that the list has. */
+            kinds: components["schemas"]["TimelineKind"][];
+            data: components["schemas"]["TimelineEntry"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
         };
         /**
          * @description The best of the user's subscriptions: `active` paid and renewing, `canceled` paid and not renewing, `billing_retry` grace or retry, `trial` trial that renews, `canceled_trial` trial that does not, `churned` all ended with at least one paid period, `none` otherwise. The set may grow.
@@ -6456,7 +6781,15 @@ export interface components {
          *       "clients_with_event": "190",
          *       "avg_payment_count": 2.35,
          *       "avg_price": 9.41,
-         *       "sales": 4135.2
+         *       "sales": 4135.2,
+         *       "counts": {
+         *         "active_subscribers": 128,
+         *         "active_trials": 17,
+         *         "billing_retry": 3,
+         *         "canceled_trials": 4,
+         *         "churned_subscribers": 56,
+         *         "clients_with_event": 190
+         *       }
          *     }
          */
         CustomerMetrics: {
@@ -6476,6 +6809,15 @@ export interface components {
             avg_price: number;
             /** @description Amounts minus refunds in USD, two decimals. */
             sales: number;
+            /** @description All counts as numbers, also those that are texts beside it. */
+            counts: {
+                active_subscribers: number;
+                active_trials: number;
+                billing_retry: number;
+                canceled_trials: number;
+                churned_subscribers: number;
+                clients_with_event: number;
+            };
         };
         /**
          * @example {
@@ -9889,6 +10231,36 @@ export interface components {
             next_cursor?: components["schemas"]["NextCursor"];
         };
         /**
+         * @example {
+         *       "object": "search_result",
+         *       "kind": "customer",
+         *       "id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "url": "/v4/customers/QON_5f0c1d2e3b4a59687766554433221100",
+         *       "title": "Ada",
+         *       "subtitle": "ada@example.org · active"
+         *     }
+         */
+        SearchResult: {
+            /** @enum {string} */
+            object: "search_result";
+            /** @enum {string} */
+            kind: "customer" | "event" | "automation" | "automation_run" | "integration" | "delivery" | "export" | "scheduled_report" | "report_run";
+            id: string;
+            /** @description Where it is read; some are names only. */
+            url: string;
+            /** @description Its name; of a person the name, e-mail address or identity; the id where there is none. */
+            title: string;
+            /** @description What tells it from others, such as its status. */
+            subtitle: string;
+        };
+        SearchResultList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/search";
+            data: components["schemas"]["SearchResult"][];
+            has_more: components["schemas"]["HasNoMore"];
+        };
+        /**
          * @description Booleans, enums and references take `eq` and `ne`; strings these and `contains`, `not_contains`; numbers, versions and times `eq`, `ne` and the four orders; user properties all. A user without a value meets `ne` and `not_contains` only.
          * @enum {string}
          */
@@ -10694,6 +11066,23 @@ export interface components {
          * @example country
          */
         CohortSegment: string;
+        /** @description Start of a cohort, `from` of its row. All of them when left out. */
+        CellCohort: number;
+        /**
+         * @description Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
+         * @example 1
+         */
+        CellPeriod: number;
+        /**
+         * @description The figure: the users of the row, the payers of the period, or its subscriptions.
+         * @example payers
+         */
+        CellMetric: "users" | "payers" | "subscriptions";
+        /**
+         * @description The `code` of one of the segments; `other` for those beyond the 50 largest. Needs `segment`.
+         * @example DE
+         */
+        CellSegment: string;
         /**
          * @description Id of a saved view.
          * @example view_0mfa1k3p2000q7w2e8r1
@@ -13267,6 +13656,71 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListCustomerTimeline: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only entries of these kinds; repeat it for several. A kind that the key may not read is 403.
+                 * @example [
+                 *       "purchase",
+                 *       "access"
+                 *     ]
+                 */
+                "kinds[]"?: components["schemas"]["TimelineKind"][];
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. Anything else gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 1772355600000000.event.evt_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                starting_after?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Customer id, which is the user id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                customer_id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomerTimeline"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];
@@ -16728,6 +17182,192 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AnalyticsCohorts"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAnalyticsCohortPeople: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Anchors from this Unix second on, moved down to the start of its grouping unit. 90 days ago when left out.
+                 * @example 1772323200
+                 */
+                cohort_from?: components["parameters"]["CohortFrom"];
+                /**
+                 * @description Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+                 * @example 1775001600
+                 */
+                cohort_to?: components["parameters"]["CohortTo"];
+                /**
+                 * @description What the periods are: paid periods of subscriptions, or days after the anchor.
+                 * @example by_renewals
+                 */
+                mode?: components["parameters"]["CohortMode"];
+                /**
+                 * @description Length of the cohorts in the calendar of UTC, weeks from Monday; at most 400 cohorts.
+                 * @example week
+                 */
+                grouping?: components["parameters"]["CohortGrouping"];
+                /**
+                 * @description The anchor of a user: creation, first trial or paid transaction, first paid transaction.
+                 * @example new_customers
+                 */
+                cohort_definition?: components["parameters"]["CohortDefinition"];
+                /**
+                 * @description Amounts, or proceeds less refunds.
+                 * @example gross
+                 */
+                revenue_type?: components["parameters"]["CohortRevenueType"];
+                /**
+                 * @description Also by the values of this attribute, which the meta lists.
+                 * @example country
+                 */
+                segment?: components["parameters"]["CohortSegment"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+                /** @description Start of a cohort, `from` of its row. All of them when left out. */
+                cohort?: components["parameters"]["CellCohort"];
+                /**
+                 * @description Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
+                 * @example 1
+                 */
+                period?: components["parameters"]["CellPeriod"];
+                /**
+                 * @description The figure: the users of the row, the payers of the period, or its subscriptions.
+                 * @example payers
+                 */
+                metric?: components["parameters"]["CellMetric"];
+                /**
+                 * @description The `code` of one of the segments; `other` for those beyond the 50 largest. Needs `segment`.
+                 * @example DE
+                 */
+                segment_code?: components["parameters"]["CellSegment"];
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of people. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsCohortPersonList"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -20484,6 +21124,50 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4Search: {
+        parameters: {
+            query: {
+                /**
+                 * @description The text. Spaces around it are of no account.
+                 * @example ada@example.org
+                 */
+                q: string;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResultList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -80,6 +80,7 @@ export const SCOPES = [
   'scheduled_reports:write',
   'screens:read',
   'screens:write',
+  'search:read',
   'segments:read',
   'segments:write',
   'test_clock:read',
@@ -99,6 +100,7 @@ export interface QueryDefaults {
   v4ListUserPurchaseAttempts: 'limit'
   v4ListOfferings: 'limit'
   v4ListCustomers: 'limit' | 'sort_by' | 'sort_order'
+  v4ListCustomerTimeline: 'limit'
   v4ListRemoteConfigurations: 'limit'
   v4ListSegments: 'limit'
   v4ListAnalyticsCharts: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
@@ -114,6 +116,7 @@ export interface QueryDefaults {
   v4ExplainAnalyticsChart: 'unit' | 'currency' | 'max_series' | 'previous' | 'fresh'
   v4GetAnalyticsInsights: 'period' | 'force' | 'cached_only'
   v4GetAnalyticsCohorts: 'mode' | 'grouping' | 'cohort_definition' | 'revenue_type' | 'currency' | 'fresh'
+  v4ListAnalyticsCohortPeople: 'mode' | 'grouping' | 'cohort_definition' | 'revenue_type' | 'currency' | 'fresh' | 'metric' | 'limit'
   v4GetAnalyticsLtv: 'mode' | 'revenue_type' | 'currency' | 'fresh'
   v4GetAnalyticsLtvTrialConversion: 'mode' | 'revenue_type' | 'currency' | 'fresh'
   v4GetAppleAdsReport: 'level' | 'revenue_type' | 'currency' | 'windows' | 'limit' | 'offset'
@@ -1082,6 +1085,34 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: v.v4SetUserPropertiesBody,
       answer: { 200: v.answerCustomerProperties, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListCustomerTimeline',
+    method: 'GET',
+    path: '/v4/customers/{customer_id}/timeline',
+    tag: 'Customers',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'customers:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'kinds[]', type: 'string', array: true },
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: v.v4GetCustomerPath,
+      query: v.v4ListCustomerTimelineQuery,
+      body: null,
+      answer: { 200: v.answerCustomerTimeline, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {
@@ -2471,6 +2502,57 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.v4GetAnalyticsCohortsQuery,
       body: null,
       answer: { 200: v.answerAnalyticsCohorts, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListAnalyticsCohortPeople',
+    method: 'GET',
+    path: '/v4/analytics/cohorts/people',
+    tag: 'Analytics',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'analytics:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'cohort_from', type: 'integer', array: false },
+      { name: 'cohort_to', type: 'integer', array: false },
+      { name: 'mode', type: 'string', array: false },
+      { name: 'grouping', type: 'string', array: false },
+      { name: 'cohort_definition', type: 'string', array: false },
+      { name: 'revenue_type', type: 'string', array: false },
+      { name: 'segment', type: 'string', array: false },
+      { name: 'environment', type: 'integer', array: false },
+      { name: 'currency', type: 'string', array: false },
+      { name: 'rate_date', type: 'string', array: false },
+      { name: 'fresh', type: 'boolean', array: false },
+      { name: 'filter[target_platform][]', type: 'string', array: true },
+      { name: 'filter[product_id][]', type: 'string', array: true },
+      { name: 'filter[country][]', type: 'string', array: true },
+      { name: 'filter[media_source_name][]', type: 'string', array: true },
+      { name: 'filter[campaign_name][]', type: 'string', array: true },
+      { name: 'filter[app_version][]', type: 'string', array: true },
+      { name: 'filter[device_id][]', type: 'string', array: true },
+      { name: 'filter[segment_id][]', type: 'string', array: true },
+      { name: 'filter[experiment_group_id][]', type: 'string', array: true },
+      { name: 'cohort', type: 'integer', array: false },
+      { name: 'period', type: 'integer', array: false },
+      { name: 'metric', type: 'string', array: false },
+      { name: 'segment_code', type: 'string', array: false },
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4ListAnalyticsCohortPeopleQuery,
+      body: null,
+      answer: { 200: v.answerAnalyticsCohortPersonList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {
@@ -4175,6 +4257,32 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4Search',
+    method: 'GET',
+    path: '/v4/search',
+    tag: 'Search',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'search:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'q', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4SearchQuery,
+      body: null,
+      answer: { 200: v.answerSearchResultList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

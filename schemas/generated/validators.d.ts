@@ -54,6 +54,8 @@ export const answerCustomerPermission: ValidateFunction
 export const v4GrantCustomerPermissionBody: ValidateFunction
 export const v4RevokeCustomerPermissionPath: ValidateFunction
 export const answerCustomerProperties: ValidateFunction
+export const answerCustomerTimeline: ValidateFunction
+export const v4ListCustomerTimelineQuery: ValidateFunction
 export const answerRemoteConfigurationList: ValidateFunction
 export const answerRemoteConfiguration: ValidateFunction
 export const v4CreateRemoteConfigurationBody: ValidateFunction
@@ -116,6 +118,8 @@ export const answerAnalyticsInsights: ValidateFunction
 export const v4GetAnalyticsInsightsQuery: ValidateFunction
 export const answerAnalyticsCohorts: ValidateFunction
 export const v4GetAnalyticsCohortsQuery: ValidateFunction
+export const answerAnalyticsCohortPersonList: ValidateFunction
+export const v4ListAnalyticsCohortPeopleQuery: ValidateFunction
 export const answerAnalyticsCohortsMeta: ValidateFunction
 export const answerAnalyticsLtv: ValidateFunction
 export const v4GetAnalyticsLtvQuery: ValidateFunction
@@ -199,6 +203,8 @@ export const answerApiKeyList: ValidateFunction
 export const answerCreatedApiKey: ValidateFunction
 export const v4CreateApiKeyBody: ValidateFunction
 export const v4RevokeApiKeyPath: ValidateFunction
+export const answerSearchResultList: ValidateFunction
+export const v4SearchQuery: ValidateFunction
 export const answerLedger: ValidateFunction
 export const v4GetLedgerQuery: ValidateFunction
 export const answerAlertList: ValidateFunction

@@ -65,7 +65,7 @@ describe('search', () => {
 })
 
 describe('metrics', () => {
-  test('are a flat object, all zero when no customer is selected', async () => {
+  test('are all zero when no customer is selected', async () => {
     const { status, body } = await api.call('GET', `/v4/customers/metrics?search=nobody-at-all`)
     expect(status).toBe(200)
     expect(body).toEqual({
@@ -80,6 +80,14 @@ describe('metrics', () => {
       avg_payment_count: 0,
       avg_price: 0,
       sales: 0,
+      counts: {
+        active_subscribers: 0,
+        active_trials: 0,
+        billing_retry: 0,
+        canceled_trials: 0,
+        churned_subscribers: 0,
+        clients_with_event: 0,
+      },
     })
   })
 
@@ -133,6 +141,14 @@ describe('metrics', () => {
         avg_payment_count: rounded(sum(u => u.payments_count) / chosen.filter(u => u.payments_count > 0).length),
         avg_price: rounded(sum(u => u.gross) / 100 / sum(u => u.converted_payments)),
         sales: sum(u => u.net) / 100,
+        counts: {
+          active_subscribers: count('active', 'canceled'),
+          active_trials: count('trial', 'canceled_trial'),
+          billing_retry: count('billing_retry'),
+          canceled_trials: count('canceled_trial'),
+          churned_subscribers: count('churned'),
+          clients_with_event: chosen.filter(user => withEvent.includes(user)).length,
+        },
       })
     }
   })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { all } from '../../clients/typescript/src/all.ts'
+import { all, perennial } from '../../clients/typescript/src/index.ts'
 import { CATALOGUE } from '../../domain/events/catalogue.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
@@ -62,11 +62,9 @@ test('one event is found by the id that lists have, with its properties', async 
 })
 
 test('the loop of the client over all pages reads the whole list of events, whose first page has no cursor', async () => {
-  const page = (query: Record<string, string> = {}) => api.call('GET', `/v4/events?${new URLSearchParams({ limit: '2', ...query })}`)
+  const client = perennial({ url: api.url, key: api.project.secret })
   const ids: string[] = []
-  // biome-ignore lint/suspicious/noExplicitAny: the client's own types are tested elsewhere
-  const list = async (call?: any) => (await page(call?.query)).body
-  for await (const event of all(list)) ids.push((event as { id: string }).id)
+  for await (const { id } of all(client.v4ListEvents, { query: { limit: 2 } })) ids.push(id)
   const { rows } = await api.pool.query('select id from events where environment = $1 order by happened_at desc, id desc', [
     api.project.production,
   ])

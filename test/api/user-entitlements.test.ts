@@ -215,3 +215,43 @@ describe('permissions of a customer', () => {
     expect((await api.call('DELETE', `${path}/gift`)).status).toBe(404)
   })
 })
+
+describe('access that is given back', () => {
+  const path = (user: string) => `/v4/customers/${user}/permissions`
+  const give = (user: string, body: object) => api.call('POST', path(user), { body: { permission_id: 'gift', ...body } })
+  const startOf = async (user: string) => (await api.call('GET', path(user))).body.data[0]
+
+  test('keeps its beginning when the request names it', async () => {
+    const user = await userOf(api)
+    const since = day(-30)
+    expect((await give(user, { started_at: since, expires_at: day(30) })).status).toBe(201)
+    const { started_at, expires_at } = await startOf(user)
+    expect(new Date(started_at * 1000).toISOString().slice(0, 19)).toBe(since.slice(0, 19))
+    expect((await api.call('DELETE', `${path(user)}/gift`)).status).toBe(204)
+    await give(user, { started_at: new Date(started_at * 1000).toISOString(), expires_at: new Date(expires_at * 1000).toISOString() })
+    expect(await startOf(user)).toEqual({ id: 'gift', source: 'manual', active: true, started_at, expires_at, product_id: null })
+  })
+
+  test('an active grant keeps its beginning, one that ended does not', async () => {
+    const user = await userOf(api)
+    await give(user, { started_at: day(-2), expires_at: day(1) })
+    const first = (await startOf(user)).started_at
+    await give(user, { started_at: day(-9) })
+    expect(await startOf(user)).toMatchObject({ started_at: first, expires_at: null })
+    await api.pool.query('update grants set expires_at = $2 where user_id = $1', [user, day(-1)])
+    await give(user, { started_at: day(-5) })
+    expect(Math.abs((await startOf(user)).started_at - unix(-5))).toBeLessThan(60)
+    await api.pool.query('update grants set expires_at = $2 where user_id = $1', [user, day(-1)])
+    await give(user, {})
+    expect(Math.abs((await startOf(user)).started_at - unix(0))).toBeLessThan(60)
+  })
+
+  test('a beginning that is still to come is refused', async () => {
+    const user = await userOf(api)
+    for (const started_at of [day(1), 'yesterday', null, 5]) {
+      const { status, body } = await give(user, { started_at })
+      expect([status, body.error.details[0].field]).toEqual([400, 'started_at'])
+    }
+    expect((await api.call('GET', path(user))).body.data).toEqual([])
+  })
+})

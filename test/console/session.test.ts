@@ -1,5 +1,6 @@
 // What the pages of the console ask: who is signed in, and the operations of v4 with the role of the operator.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SESSION_RATE } from '../../api/console/serve.ts'
 import { setRole } from '../../domain/operators/accounts.ts'
 import type { ProjectRole } from '../../domain/operators/roles.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -12,7 +13,7 @@ let pages: FakeConsole
 let other: TestProjectKeys
 beforeAll(async () => {
   pages = await fakeConsole()
-  api = await startApi({ trustedProxies: 1, console: pages })
+  api = await startApi({ trustedProxies: 1, console: pages, sessionRateLimit: { perSecond: 1, burst: 30 } })
   other = await api.newProject()
 })
 afterAll(async () => {
@@ -40,7 +41,7 @@ describe('the session', () => {
     const now = Date.now() / 1000
     expect(body).toEqual({
       operator: { id, email, name: 'Ada', is_owner: false, preferences: {} },
-      projects: [{ id: api.project.id, name: 'Test', role: 'editor', environments: ['production', 'sandbox'] }],
+      projects: [{ id: String(api.project.id), name: 'Test', role: 'editor', environments: ['production', 'sandbox'] }],
       again_until: expect.any(Number),
       idle_until: expect.any(Number),
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
@@ -87,5 +88,59 @@ describe('a role', () => {
     const { call } = await signedIn('admin')
     for (const path of [at(other), at(other, 'sandbox'), '/99999/production/v4', '/4294967296/production/v4'])
       expect([path, (await call('GET', `${path}/events`)).body.error]).toMatchObject([path, { code: 'not_found' }])
+  })
+})
+
+test('a session has a limit of its own, of 50 requests a second', async () => {
+  expect(SESSION_RATE.perSecond).toBe(50)
+  const { call } = await signedIn('viewer')
+  const answers = await Promise.all(Array.from({ length: 45 }, () => call('GET', '/nothing')))
+  const [refused] = answers.filter(({ status }) => status === 429)
+  expect([refused!.headers.get('retry-after'), refused!.body.error.code]).toEqual(['1', 'rate_limit_exceeded'])
+  const other = await signedIn('viewer')
+  expect((await other.call('GET', '/session')).status).toBe(200)
+})
+
+test('the status is shown to owners of the installation alone', async () => {
+  const { call } = await signedIn('admin')
+  const { status, body } = await call('GET', '/status')
+  expect([status, body.error.code]).toEqual([403, 'control_forbidden'])
+  const owner = await signedIn(null, { isOwner: true })
+  const seen = await owner.call('GET', '/status')
+  expect([seen.status, seen.text]).toEqual([200, expect.any(String)])
+  expect(seen.body).toMatchObject({
+    status: 'ok',
+    database: { state: 'ready', version: expect.stringMatching(/^\d+/), bytes: expect.any(Number) },
+    workers: [],
+    figures: { overdue: 0, consumer_lag_seconds: {} },
+    late: [],
+  })
+  expect(seen.body.database.bytes).toBeGreaterThan(1_000_000)
+  expect(seen.body.disk.free_bytes).toBeGreaterThan(0)
+})
+
+describe('preferences', () => {
+  test('are changed one by one and stay with the operator', async () => {
+    const { call } = await signedIn('viewer')
+    const change = async (preferences: object) => {
+      const { status, body } = await call('PATCH', '/me', { preferences })
+      return [status, body.preferences]
+    }
+    expect(await change({ zone: 'Asia/Kathmandu', theme: 'dark' })).toEqual([200, { zone: 'Asia/Kathmandu', theme: 'dark' }])
+    const last = { zone: 'Asia/Kathmandu', first_weekday: 0, pins: ['mrr', 'arr'] }
+    expect(await change({ first_weekday: 0, pins: ['mrr', 'arr'], theme: null })).toEqual([200, last])
+    expect((await call('GET', '/session')).body.operator.preferences).toEqual(last)
+  })
+
+  test.each([
+    [{ zone: 'Mars/Olympus' }, 'preferences.zone'],
+    [{ theme: 'blue' }, 'preferences.theme'],
+    [{ first_weekday: 7 }, 'preferences.first_weekday'],
+    [{ pins: [''] }, 'preferences.pins[0]'],
+    [{ colour: 'red' }, 'preferences.colour'],
+  ])('%j are refused', async (preferences, field) => {
+    const { call } = await signedIn('viewer')
+    const { status, body } = await call('PATCH', '/me', { preferences })
+    expect([status, body.error.code, body.error.details[0].field]).toEqual([400, 'invalid_data', field])
   })
 })

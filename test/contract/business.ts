@@ -50,6 +50,7 @@ const RULES: Record<string, string> = {
   v4GetAppleAdsReport: 'to|environment',
   v4GetAppleAdsSeries: 'to|environment',
   v4GetAnalyticsCohorts: `grouping|${COHORTS}`,
+  v4ListAnalyticsCohortPeople: `grouping|cohort|period|segment_code|${COHORTS}`,
   v4GetAnalyticsLtv: COHORTS,
   v4GetAnalyticsInsights: 'environment|cached_only',
   v4GetAnalyticsCohortsMeta: 'environment',

@@ -4,7 +4,7 @@ import { type Consumer, consumeBatch } from '../../domain/durable/log/consume.ts
 import { lockConsumer } from '../../domain/durable/log/consumer.ts'
 import type { Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { startListener } from '../../workers/listener.ts'
+import { startListener } from '../../store/listener.ts'
 import { startConsumers } from '../../workers/log-consumers.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { claimNothing, consumer } from '../harness/consume.ts'

@@ -102,6 +102,7 @@ export type TestApiOptions = {
   rateLimit?: RateLimit
   projectRateLimit?: RateLimit
   addressRateLimit?: RateLimit
+  sessionRateLimit?: RateLimit
   trustedProxies?: number
   /** Also starts a worker, in this process. */
   worker?: boolean
@@ -216,6 +217,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const blocks = blockCutting(pool, error => log.error(error))
   const deps = {
     pool: requests ?? pool,
+    databaseUrl: database.url,
+    dataDir: files,
     listing: options.listingPool ?? listing,
     blocks,
     stepping,
@@ -233,6 +236,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     rateLimit: options.rateLimit ?? off,
     projectRateLimit: options.projectRateLimit ?? off,
     addressRateLimit: options.addressRateLimit ?? off,
+    sessionRateLimit: options.sessionRateLimit ?? off,
     figures: 'open' as const,
     trustedProxies: options.trustedProxies ?? 0,
     checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),

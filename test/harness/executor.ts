@@ -12,6 +12,7 @@ export const executorOn = (pool: Pool, handler: JobHandler, options: Partial<Exe
     leaseMs: 60_000,
     log: pino({ level: 'silent' }),
     onOutcome: () => {},
+    onChanged: () => {},
     onClaimed: () => {},
     at: () => {},
     ...options,

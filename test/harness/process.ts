@@ -33,7 +33,13 @@ export function launch({
   const [command = '', ...rest] = [...under, ...(script ? [...COMMAND.slice(0, -1), script] : COMMAND)]
   // As start.mjs does for the product.
   const compiled = script ? { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/perennial` } : {}
-  const child = spawn(command, [...rest, ...args], { cwd, env: { ...inherited(), ...compiled, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+  // A start would build the pages of the console.
+  const pages = { CONSOLE: 'off' }
+  const child = spawn(command, [...rest, ...args], {
+    cwd,
+    env: { ...inherited(), ...compiled, ...pages, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', chunk => (text += chunk))
   const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))

@@ -70,13 +70,13 @@ describe('the rooms', () => {
     expect(elsewhere.map(({ file }) => file)).toEqual([])
   })
 
-  test('the audit log is written by handlers, commands, the first start, and where a store gives a purchase to somebody else', () => {
-    const ofStores = 'domain/purchases/bought-by-another.ts'
+  test('the audit log is written by handlers, commands, the first start, and where a store or an automation gives somebody something', () => {
+    const byItself = ['domain/purchases/bought-by-another.ts', 'domain/automations/automation-runs/extend-grant.ts']
     const importing = all.filter(
       ({ file, imports }) => imports.includes('domain/kernel/audit/record.ts') && !file.startsWith('domain/kernel/audit/'),
     )
     const elsewhere = importing.filter(
-      ({ file, room, text }) => !['api', 'cli', 'app'].includes(room) && file !== ofStores && /\baudit\(/.test(text),
+      ({ file, room, text }) => !['api', 'cli', 'app'].includes(room) && !byItself.includes(file) && /\baudit\(/.test(text),
     )
     expect(elsewhere.map(({ file }) => file)).toEqual([])
   })

@@ -53,7 +53,7 @@ test('the first operator signs up with a link that opens once, and is the owner'
   const kept = await start(false)
   const file = kept!.file!
   expect([await readFile(file, 'utf8'), (await stat(file)).mode & 0o777]).toEqual([`${shown!.link}\n`, 0o600])
-  const perennial = { url: api.url, metricsUrl: null, keys: null, keysFile: null, stop: async () => {} }
+  const perennial = { url: api.url, metricsUrl: null, console: null, keys: null, keysFile: null, stop: async () => {} }
   const lines = (first: typeof shown) => greeting({ ...perennial, firstOperator: first }, readConfig({})).join('\n')
   expect([lines(shown).includes(shown!.link!), lines(kept).includes(code!), lines(kept).includes(file)]).toEqual([true, false, true])
   expect(lines(null)).not.toContain('operator')

@@ -69,6 +69,22 @@ function isComplete(world: World, mode: Mode, members: Member[], to: Instant, in
   return to <= now && Array.from({ length: index - 1 }, (_, i) => i + 1).every(paid => !runsInside(world, members, paid))
 }
 
+/** Who had the time to reach the period, and who may still: by days users, by renewals subscriptions. */
+function timeToReach(world: World, mode: Mode, members: Member[], index: number): { reachable: number; open: number } {
+  const { now } = world.history
+  if (mode === 'by_days') {
+    const reachable = members.filter(member => member.anchor + (MARKS[index - 1]! + 1) * DAY <= now).length
+    return { reachable, open: members.length - reachable }
+  }
+  const begun = members.flatMap(member => firstRunsOf(world, member.user)).filter(run => paidPeriods(run)[0]!.begin <= now)
+  const isInside = (run: (typeof begun)[number]) =>
+    paidPeriods(run)
+      .slice(0, index - 1)
+      .some(period => period.begin <= now && (now < period.end || (period.retry !== null && now < period.retry.until)))
+  const open = begun.filter(isInside).length
+  return { reachable: begun.length - open, open }
+}
+
 function periodLabels(mode: Mode): string[] {
   return mode === 'by_days' ? MARKS.map(mark => `D${mark}`) : Array.from({ length: RENEWALS }, (_, i) => `P${i + 1}`)
 }
@@ -84,7 +100,8 @@ function periodsOf(world: World, question: CohortQuestion, members: Member[], fr
     const inside = payments.filter(one => indexOf(one.period) === index)
     const upTo = payments.filter(one => indexOf(one.period) > 0 && indexOf(one.period) <= index)
     const { revenueUpTo: _, ...figures } = figuresOf(world, conversion, revenue, members.length, inside, upTo)
-    periods.push({ index, label, is_complete: isComplete(world, mode, members, to, index), ...figures })
+    const time = timeToReach(world, mode, members, index)
+    periods.push({ index, label, is_complete: isComplete(world, mode, members, to, index), ...time, ...figures })
     if (mode === 'by_renewals' && inside.length === 0) break
   }
   return periods
@@ -119,7 +136,7 @@ function triangle(world: World, question: CohortQuestion, members: Member[], ran
     ]
   })
   const cohorts = withMembers.map(({ members: _, ...row }): Row => row)
-  const total: Row | null = cohorts[0]
+  const total = cohorts[0]
     ? {
         ...{ label: 'Total', users: members.length },
         periods: periodsOf(world, question, members, cohorts[0].from!, range.to).map(cell => ({

@@ -7,6 +7,9 @@ import { createRoot } from 'react-dom/client'
 import { client } from './data/client.ts'
 import { router } from './router.tsx'
 
+// The page behind stays to be read.
+const veil = { backgroundOpacity: 0.22, blur: 0 }
+
 const theme = createTheme({
   primaryColor: 'teal',
   defaultRadius: 'md',
@@ -15,8 +18,7 @@ const theme = createTheme({
   respectReducedMotion: true,
   components: {
     // react-remove-scroll writes a `style` element, which the policy of the page refuses.
-    Modal: { defaultProps: { lockScroll: false, closeButtonProps: { 'aria-label': 'Close' } } },
-    Drawer: { defaultProps: { lockScroll: false, closeButtonProps: { 'aria-label': 'Close' } } },
+    Modal: { defaultProps: { lockScroll: false, overlayProps: veil, closeButtonProps: { 'aria-label': 'Close' } } },
   },
 })
 

@@ -13,7 +13,7 @@ const root = createRootRoute({
   validateSearch: search => search as Record<string, string | undefined>,
 })
 
-/** The service reads the same file, to announce the files of a page in the head of the document. */
+/** The service finds the files of a page by the same names, to announce them in the head of the document. */
 const pages = Object.entries(PAGES).map(([path, folder]) =>
   createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(modules[`./pages/${folder}/index.tsx`]!) }),
 )

@@ -1,3 +1,5 @@
+import { roundedFigure } from '../../../domain/analytics/figures/charts/rounding.ts'
+import { readCell } from '../../../domain/analytics/figures/cohorts/cell.ts'
 import { computeCohorts } from '../../../domain/analytics/figures/cohorts/cohorts.ts'
 import {
   DEFINITION_LABELS,
@@ -8,6 +10,7 @@ import {
   REVENUE_LABELS,
 } from '../../../domain/analytics/figures/cohorts/labels.ts'
 import { computeLtv } from '../../../domain/analytics/figures/cohorts/ltv.ts'
+import { type CohortPerson, peopleOfCell } from '../../../domain/analytics/figures/cohorts/people.ts'
 import {
   COHORT_FILTERS,
   COHORT_SEGMENTATIONS,
@@ -20,10 +23,12 @@ import { withFacts } from '../../../domain/analytics/figures/open-source.ts'
 import { environmentFaults, queryContext } from '../../../domain/analytics/figures/question.ts'
 import type { Environment, EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import { invalidFields } from '../../../domain/kernel/refusal.ts'
-import type { Db } from '../../../store/connect.ts'
+import { apiTime, type Db } from '../../../store/connect.ts'
 import { type ApiDeps, expensiveRead } from '../../operation.ts'
-import { behindField } from '../../pagination.ts'
+import { behindField, behindHeader, cursorPage, restartedHeader } from '../../pagination.ts'
 import { unconverted as unconvertedMoney } from './unconverted.ts'
+
+const MONEY_DECIMALS = 2
 
 const NUMBER = { sandbox: 0, production: 1 } as const
 
@@ -57,6 +62,34 @@ export const v4GetAnalyticsCohorts = expensiveRead(
         as_of: asOf,
         ...behindField(behind),
       },
+    }
+  },
+)
+
+const time = (seconds: number) => apiTime(new Date(seconds * 1000).toISOString())
+
+const person = ({ id, user, anchor, paid, product, platform }: CohortPerson) => ({
+  object: 'analytics_cohort_person' as const,
+  id,
+  customer_uid: user,
+  anchor_at: time(anchor),
+  payments: paid?.payments ?? null,
+  revenue: paid && roundedFigure(paid.revenue, MONEY_DECIMALS),
+  first_paid_at: paid && time(paid.first),
+  last_paid_at: paid && time(paid.last),
+  product_id: product,
+  target_platform: platform,
+})
+
+export const v4ListAnalyticsCohortPeople = expensiveRead(
+  'v4ListAnalyticsCohortPeople',
+  async ({ query, environment, environmentKind: kind, db, deps }) => {
+    const { limit, starting_after: after } = query
+    const cell = readCell(query, { ...(await queryContext(db, environment, query.currency)), own: NUMBER[kind] })
+    const { people, restarted, behind } = await peopleOfCell(deps.facts, environment, cell, { limit, after })
+    return {
+      body: cursorPage({ url: '/v4/analytics/cohorts/people', rows: people, limit, item: person }),
+      headers: { ...restartedHeader(restarted), ...behindHeader(behind) },
     }
   },
 )

@@ -69,6 +69,7 @@ export const v4ListCustomers = expensiveRead('v4ListCustomers', async ({ query, 
 export const v4GetCustomerMetrics = expensiveRead('v4GetCustomerMetrics', async ({ query, environment, environmentKind, db }) => {
   const behind = await foldForList(db, environment)
   const metrics = await customerMetrics(db, environment, selected(query, environmentKind))
+  const { avg_payment_count: _average, avg_price: _price, sales: _sales, ...counts } = metrics
   return {
     body: {
       object: 'customer_metrics' as const,
@@ -78,6 +79,7 @@ export const v4GetCustomerMetrics = expensiveRead('v4GetCustomerMetrics', async 
       active_trials: String(metrics.active_trials),
       billing_retry: String(metrics.billing_retry),
       clients_with_event: String(metrics.clients_with_event),
+      counts,
     },
     headers: behindHeader(behind),
   }

@@ -44,11 +44,11 @@ function pagedByCursor(query: Input<'v4ListEvents'>['query']) {
   return { after, filter }
 }
 
-export const v4ListEvents = onPool('v4ListEvents', async ({ query, environment, db, deps }) => {
+export const v4ListEvents = onPool('v4ListEvents', async ({ query, environment, deps }) => {
   const { limit, offset, sort_order: order } = query
   const paged = pagedByCursor(query)
   if (paged) {
-    const { rows, lookedUpTo, restarted } = await listEventsAfter(db, environment, { ...paged, limit, order })
+    const { rows, lookedUpTo, restarted } = await listEventsAfter(deps.listing, environment, { ...paged, limit, order })
     const list = offsetPage({ url: '/v4/events', rows, limit, item: event })
     const next = list.has_more ? list.data.at(-1)!.id : lookedUpTo
     return { body: next === null ? list : { ...list, has_more: true, next_cursor: next }, headers: restartedHeader(restarted) }

@@ -91,13 +91,16 @@ const permission = (customer: string, id: string, expires_at: string | null) => 
 
 export const v4GrantCustomerPermission = inTransaction('v4GrantCustomerPermission', async ({ path, body, environment, trail, tx }) => {
   const { customer_id: user } = path
-  const { permission_id: id, expires_at: given = null } = body
+  const { permission_id: id, expires_at: given = null, started_at: startedAt } = body
   const expires = given === null ? null : Math.floor(Date.parse(given) / 1000) * 1000
-  if (expires !== null && expires <= Date.parse(await now(tx, environment))) throw invalidField('expires_at', 'must be later than now')
+  const present = Date.parse(await now(tx, environment))
+  if (expires !== null && expires <= present) throw invalidField('expires_at', 'must be later than now')
+  if (startedAt !== undefined && Date.parse(startedAt) >= present + 1000) throw invalidField('started_at', 'must not be later than now')
   const { before, after } = await grantEntitlement(tx, environment, {
     user,
     entitlement: id,
     expiresAt: expires === null ? null : iso(expires),
+    startsAt: startedAt === undefined ? undefined : wholeSeconds(startedAt),
     field: 'permission_id',
   })
   const granted = permission(user, id, after.expires_at)

@@ -1,7 +1,11 @@
 import type { Tx } from '../../../store/connect.ts'
+import { audit } from '../../kernel/audit/record.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { grantEntitlement } from '../../purchases/entitlements/grant.ts'
 import { lockUsers } from '../../users/user.ts'
+
+/** The grant of a run: `expiresAt` null is for good. */
+type RunGrant = { run: string; user: string; entitlement: string; expiresAt: string | null }
 
 /**
  * Gives the user the entitlement until `expiresAt` (null: for good), or leaves a longer manual grant as it is; returns until when the
@@ -10,9 +14,7 @@ import { lockUsers } from '../../users/user.ts'
 export async function extendGrant(
   tx: Tx,
   environment: Environment,
-  user: string,
-  entitlement: string,
-  expiresAt: string | null,
+  { run, user, entitlement, expiresAt }: RunGrant,
 ): Promise<string | null> {
   // With the user locked no other grant comes between this read and the write.
   await lockUsers(tx, environment, [user])
@@ -21,6 +23,15 @@ export async function extendGrant(
        and (expires_at is null or expires_at >= $4::timestamptz) and (expires_at is null or expires_at > environment_now($1))`,
     [environment, user, entitlement, expiresAt],
   )
-  const { after } = await grantEntitlement(tx, environment, { user, entitlement, expiresAt: rows[0] ? rows[0].expires_at : expiresAt })
+  if (rows[0]) {
+    const { after } = await grantEntitlement(tx, environment, { user, entitlement, expiresAt: rows[0].expires_at })
+    return after.expires_at
+  }
+  const { before, after } = await grantEntitlement(tx, environment, { user, entitlement, expiresAt })
+  const projects = await tx.query<{ project: number }>('select project from environments where id = $1', [environment])
+  const trail = { project: projects.rows[0]!.project, environment, actor: { kind: 'system', id: run } as const }
+  const change = { before: before && { id: entitlement, ...before }, after: { id: entitlement, ...after } }
+  const entry = { resource: 'user_entitlement', id: entitlement, user, ...change }
+  await audit(tx, { ...trail, operation: 'automation step', requestId: null }, entry)
   return after.expires_at
 }

@@ -20,3 +20,14 @@ export const noteWorker = (db: Db, id: string, kinds: readonly string[]): Promis
   })
 
 export const forgetWorker = (db: Db, id: string): Promise<unknown> => db.query('delete from workers where id = $1', [id])
+
+export type ListedWorker = { id: string; seen_at: string; is_alive: boolean; kinds: number }
+
+/** The workers of the last hour, the latest sign of life first. */
+export async function listWorkers(db: Db): Promise<ListedWorker[]> {
+  const { rows } = await db.query<ListedWorker>(
+    `select id, seen_at, seen_at > clock_timestamp() - interval '${GONE_SECONDS} seconds' as is_alive, cardinality(kinds) as kinds
+     from workers where seen_at > clock_timestamp() - interval '1 hour' order by seen_at desc, id`,
+  )
+  return rows
+}

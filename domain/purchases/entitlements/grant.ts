@@ -9,9 +9,16 @@ export type Grant = { starts_at: string; expires_at: string | null }
 
 /**
  * `expiresAt`: null is without end. `field`: the field of the request that names the entitlement, for the error `not_found`. `keepsActive`: an active
- * grant stays as it is.
+ * grant stays as it is. `startsAt`: when it begins, not later than now, which is the default; an active grant keeps its beginning.
  */
-export type NewGrant = { user: string; entitlement: string; expiresAt: string | null; field?: string; keepsActive?: boolean }
+export type NewGrant = {
+  user: string
+  entitlement: string
+  expiresAt: string | null
+  startsAt?: string | undefined
+  field?: string
+  keepsActive?: boolean
+}
 
 const paid = () => new Refusal('paid_entitlement', 'the user has the entitlement through a purchase')
 
@@ -44,17 +51,19 @@ const readGrant = async (tx: Tx, environment: Environment, user: string, entitle
  * `not_found`; `paid_entitlement` while the user has the entitlement through a purchase.
  */
 export async function grantEntitlement(tx: Tx, environment: Environment, grant: NewGrant): Promise<{ before: Grant | null; after: Grant }> {
-  const { user, entitlement, expiresAt, keepsActive = false } = grant
+  const { user, entitlement, expiresAt, startsAt, keepsActive = false } = grant
   const current = await lockUserEntitlement(tx, environment, grant)
   if (current?.throughPurchase) throw paid()
   const before = await readGrant(tx, environment, user, entitlement)
   if (keepsActive && before && isActive(before, await nowOf(tx, environment))) return { before, after: before }
   const { rows } = await tx.query<Grant>(
-    `insert into grants (environment, user_id, entitlement_id, starts_at, expires_at) select $1, $2, $3, date_trunc('second', t), $4 from environment_now($1) t
+    `insert into grants (environment, user_id, entitlement_id, starts_at, expires_at)
+     select $1, $2, $3, coalesce($5, date_trunc('second', t)), $4 from environment_now($1) t
      on conflict (environment, user_id, entitlement_id) do update set expires_at = excluded.expires_at,
-       starts_at = case when grants.expires_at is null or grants.expires_at > excluded.starts_at then grants.starts_at else excluded.starts_at end
+       starts_at = case when grants.expires_at is null or grants.expires_at > date_trunc('second', environment_now($1)) then grants.starts_at
+         else excluded.starts_at end
      returning starts_at, expires_at`,
-    [environment, user, entitlement, expiresAt],
+    [environment, user, entitlement, expiresAt, startsAt ?? null],
   )
   return { before, after: rows[0]! }
 }

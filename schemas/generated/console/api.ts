@@ -60,6 +60,46 @@ export interface paths {
         patch: operations["consoleUpdateMe"];
         trace?: never;
     };
+    "/console/api/{project}/{environment}/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Watch what changes
+         * @description Server-Sent Events `{"topic", "ids"}`, of each topic at most two a second. They say that something has changed: `ids` names some of what is new, where that is known. The stream ends with the session and with the role.
+         */
+        get: operations["consoleWatch"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/api/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the installation is
+         * @description What `/readyz` and the metrics know, of all projects. For owners of the installation.
+         */
+        get: operations["consoleGetStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -103,7 +143,8 @@ export interface components {
             };
         };
         SessionProject: {
-            id: number;
+            /** @description As in the addresses. */
+            id: string;
             name: string;
             role: components["schemas"]["Role"];
             environments: ("production" | "sandbox")[];
@@ -127,7 +168,7 @@ export interface components {
             /** @enum {string} */
             theme?: "light" | "dark" | "auto";
             /** @enum {string} */
-            density?: "comfortable" | "compact";
+            density?: "normal" | "compact";
             /** @description 0 is Sunday, 1 Monday. */
             first_weekday?: number;
             pins?: components["schemas"]["Pin"][];
@@ -141,9 +182,68 @@ export interface components {
             /** @enum {string|null} */
             theme?: "light" | "dark" | "auto" | null;
             /** @enum {string|null} */
-            density?: "comfortable" | "compact" | null;
+            density?: "normal" | "compact" | null;
             first_weekday?: number | null;
             pins?: components["schemas"]["Pin"][] | null;
+        };
+        Status: {
+            /**
+             * @description As `/readyz` says it.
+             * @enum {string}
+             */
+            status: "ok" | "degraded";
+            version: string;
+            database: {
+                /** @enum {string} */
+                state: "ready" | "slow";
+                /** @description Of Postgres. */
+                version: string;
+                bytes: number;
+                /** @description The newest one. */
+                migration: number;
+            };
+            /** @description The one that answers. */
+            process: {
+                runtime: string;
+                started_at: components["schemas"]["Seconds"];
+                memory_bytes: number;
+            };
+            /** @description The processes that execute jobs, and whether each was seen in the last minute. */
+            workers: components["schemas"]["StatusWorker"][];
+            /** @description Of the folder of data; null where the system does not say. */
+            disk: {
+                bytes: number;
+                free_bytes: number;
+            } | null;
+            /** @description The figures of `/readyz`; null while they cannot be read. */
+            figures: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Jobs that wait, by kind. */
+            late: components["schemas"]["StatusLate"][];
+            /** @description How far the consumers of the log are behind, and what they have set aside. */
+            consumers: components["schemas"]["StatusConsumer"][];
+        };
+        StatusWorker: {
+            id: string;
+            seen_at: components["schemas"]["Seconds"];
+            is_alive: boolean;
+            /** @description How many kinds of jobs it executes. */
+            kinds: number;
+        };
+        StatusLate: {
+            kind: string;
+            overdue: number;
+            oldest_seconds: number;
+            abandoned: number;
+            unknown: number;
+        };
+        StatusConsumer: {
+            consumer: string;
+            /** @description Not read yet. */
+            events: number;
+            seconds: number;
+            set_aside: number;
         };
     };
     responses: {
@@ -224,6 +324,56 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    consoleWatch: {
+        parameters: {
+            query?: {
+                /** @description Separated by commas; all of them unless given. */
+                topics?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Its id. */
+                project: string;
+                /** @description Of the project. */
+                environment: "production" | "sandbox";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Failure"];
+        };
+    };
+    consoleGetStatus: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The status. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Status"];
                 };
             };
             default: components["responses"]["Failure"];

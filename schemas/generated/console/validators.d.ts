@@ -6,4 +6,7 @@ export const answerSession: ValidateFunction
 export const noQuery: ValidateFunction
 export const answerMe: ValidateFunction
 export const consoleUpdateMeBody: ValidateFunction
+export const consoleWatchPath: ValidateFunction
+export const consoleWatchQuery: ValidateFunction
+export const answerStatus: ValidateFunction
 export const answerError: ValidateFunction

@@ -39,7 +39,7 @@ var require_ucs2length = __commonJS({
 var answerSession = validate10;
 var schema11 = { "type": "object", "required": ["operator", "projects", "again_until", "idle_until", "version", "live", "console"], "additionalProperties": false, "properties": { "operator": { "$ref": "answer:Me" }, "projects": { "type": "array", "items": { "$ref": "answer:SessionProject" } }, "again_until": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "idle_until": { "allOf": [{ "$ref": "answer:Seconds" }] }, "version": { "type": "string", "minLength": 1 }, "live": { "type": "object", "required": ["topics"], "additionalProperties": false, "properties": { "topics": { "type": "array", "items": { "type": "string" } } } }, "console": { "type": "object", "required": ["build"], "additionalProperties": false, "properties": { "build": { "type": ["string", "null"] } } } }, "$id": "answer:Session" };
 var func2 = require_ucs2length().default;
-var schema13 = { "type": "object", "additionalProperties": false, "properties": { "zone": { "type": "string" }, "theme": { "type": "string", "enum": ["light", "dark", "auto"] }, "density": { "type": "string", "enum": ["comfortable", "compact"] }, "first_weekday": { "type": "integer", "minimum": 0, "maximum": 6 }, "pins": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Pin" } } }, "$id": "answer:Preferences" };
+var schema13 = { "type": "object", "additionalProperties": false, "properties": { "zone": { "type": "string" }, "theme": { "type": "string", "enum": ["light", "dark", "auto"] }, "density": { "type": "string", "enum": ["normal", "compact"] }, "first_weekday": { "type": "integer", "minimum": 0, "maximum": 6 }, "pins": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Pin" } } }, "$id": "answer:Preferences" };
 function validate12(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -99,7 +99,7 @@ function validate12(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data2 === "comfortable" || data2 === "compact")) {
+      if (!(data2 === "normal" || data2 === "compact")) {
         const err5 = { instancePath: instancePath + "/density", schemaPath: "#/properties/density/enum", keyword: "enum", params: { allowedValues: schema13.properties.density.enum } };
         if (vErrors === null) {
           vErrors = [err5];
@@ -341,7 +341,7 @@ function validate11(data, { instancePath = "", parentData, parentDataProperty, r
   validate11.errors = vErrors;
   return errors === 0;
 }
-var schema15 = { "type": "object", "required": ["id", "name", "role", "environments"], "additionalProperties": false, "properties": { "id": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "name": { "type": "string" }, "role": { "$ref": "answer:Role" }, "environments": { "type": "array", "items": { "type": "string", "enum": ["production", "sandbox"] } } }, "$id": "answer:SessionProject" };
+var schema15 = { "type": "object", "required": ["id", "name", "role", "environments"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "role": { "$ref": "answer:Role" }, "environments": { "type": "array", "items": { "type": "string", "enum": ["production", "sandbox"] } } }, "$id": "answer:SessionProject" };
 var schema16 = { "type": "string", "enum": ["viewer", "editor", "admin"], "$id": "answer:Role" };
 function validate15(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -397,43 +397,33 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
     }
     if (data.id !== void 0) {
       let data0 = data.id;
-      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "integer" } };
+      if (typeof data0 === "string") {
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err5];
+          vErrors = [err6];
         } else {
-          vErrors.push(err5);
+          vErrors.push(err6);
         }
         errors++;
-      }
-      if (typeof data0 == "number" && isFinite(data0)) {
-        if (data0 > 9007199254740991 || isNaN(data0)) {
-          const err6 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
-        if (data0 < 1 || isNaN(data0)) {
-          const err7 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
       }
     }
     if (data.name !== void 0) {
       if (typeof data.name !== "string") {
-        const err8 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
+        const err7 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err8];
+          vErrors = [err7];
         } else {
-          vErrors.push(err8);
+          vErrors.push(err7);
         }
         errors++;
       }
@@ -441,20 +431,20 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.role !== void 0) {
       let data2 = data.role;
       if (typeof data2 !== "string") {
-        const err9 = { instancePath: instancePath + "/role", schemaPath: "answer:Role/type", keyword: "type", params: { type: "string" } };
+        const err8 = { instancePath: instancePath + "/role", schemaPath: "answer:Role/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err9];
+          vErrors = [err8];
         } else {
-          vErrors.push(err9);
+          vErrors.push(err8);
         }
         errors++;
       }
       if (!(data2 === "viewer" || data2 === "editor" || data2 === "admin")) {
-        const err10 = { instancePath: instancePath + "/role", schemaPath: "answer:Role/enum", keyword: "enum", params: { allowedValues: schema16.enum } };
+        const err9 = { instancePath: instancePath + "/role", schemaPath: "answer:Role/enum", keyword: "enum", params: { allowedValues: schema16.enum } };
         if (vErrors === null) {
-          vErrors = [err10];
+          vErrors = [err9];
         } else {
-          vErrors.push(err10);
+          vErrors.push(err9);
         }
         errors++;
       }
@@ -466,7 +456,16 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
         for (let i0 = 0; i0 < len0; i0++) {
           let data4 = data3[i0];
           if (typeof data4 !== "string") {
-            const err11 = { instancePath: instancePath + "/environments/" + i0, schemaPath: "#/properties/environments/items/type", keyword: "type", params: { type: "string" } };
+            const err10 = { instancePath: instancePath + "/environments/" + i0, schemaPath: "#/properties/environments/items/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err10];
+            } else {
+              vErrors.push(err10);
+            }
+            errors++;
+          }
+          if (!(data4 === "production" || data4 === "sandbox")) {
+            const err11 = { instancePath: instancePath + "/environments/" + i0, schemaPath: "#/properties/environments/items/enum", keyword: "enum", params: { allowedValues: schema15.properties.environments.items.enum } };
             if (vErrors === null) {
               vErrors = [err11];
             } else {
@@ -474,32 +473,23 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
             }
             errors++;
           }
-          if (!(data4 === "production" || data4 === "sandbox")) {
-            const err12 = { instancePath: instancePath + "/environments/" + i0, schemaPath: "#/properties/environments/items/enum", keyword: "enum", params: { allowedValues: schema15.properties.environments.items.enum } };
-            if (vErrors === null) {
-              vErrors = [err12];
-            } else {
-              vErrors.push(err12);
-            }
-            errors++;
-          }
         }
       } else {
-        const err13 = { instancePath: instancePath + "/environments", schemaPath: "#/properties/environments/type", keyword: "type", params: { type: "array" } };
+        const err12 = { instancePath: instancePath + "/environments", schemaPath: "#/properties/environments/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err13];
+          vErrors = [err12];
         } else {
-          vErrors.push(err13);
+          vErrors.push(err12);
         }
         errors++;
       }
     }
   } else {
-    const err14 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err13 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err14];
+      vErrors = [err13];
     } else {
-      vErrors.push(err14);
+      vErrors.push(err13);
     }
     errors++;
   }
@@ -841,7 +831,7 @@ function validate17(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerMe = validate11;
 var consoleUpdateMeBody = validate18;
-var schema21 = { "type": "object", "additionalProperties": false, "properties": { "zone": { "type": ["string", "null"], "maxLength": 100, "format": "text" }, "theme": { "type": ["string", "null"], "enum": ["light", "dark", "auto", null] }, "density": { "type": ["string", "null"], "enum": ["comfortable", "compact", null] }, "first_weekday": { "type": ["integer", "null"], "minimum": 0, "maximum": 6 }, "pins": { "type": ["array", "null"], "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "$ref": "input:Pin" } } } }, "$id": "input:PreferencesChange" };
+var schema21 = { "type": "object", "additionalProperties": false, "properties": { "zone": { "type": ["string", "null"], "maxLength": 100, "format": "text" }, "theme": { "type": ["string", "null"], "enum": ["light", "dark", "auto", null] }, "density": { "type": ["string", "null"], "enum": ["normal", "compact", null] }, "first_weekday": { "type": ["integer", "null"], "minimum": 0, "maximum": 6 }, "pins": { "type": ["array", "null"], "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "$ref": "input:Pin" } } } }, "$id": "input:PreferencesChange" };
 var formats0 = formats.text;
 function validate20(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -923,7 +913,7 @@ function validate20(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data2 === "comfortable" || data2 === "compact" || data2 === null)) {
+      if (!(data2 === "normal" || data2 === "compact" || data2 === null)) {
         const err7 = { instancePath: instancePath + "/density", schemaPath: "#/properties/density/enum", keyword: "enum", params: { allowedValues: schema21.properties.density.enum } };
         if (vErrors === null) {
           vErrors = [err7];
@@ -1134,10 +1124,1301 @@ function validate18(data, { instancePath = "", parentData, parentDataProperty, r
   validate18.errors = vErrors;
   return errors === 0;
 }
-var answerError = validate23;
-var schema23 = { "type": "object", "required": ["error"], "additionalProperties": false, "properties": { "error": { "type": "object", "required": ["type", "code", "message"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["request", "resource", "logical", "internal"] }, "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "type": "object", "required": ["field", "message"], "additionalProperties": false, "properties": { "field": { "type": "string" }, "message": { "type": "string" } } } } } } }, "$id": "answer:Error" };
-var pattern0 = new RegExp("^[a-z][a-z0-9_]*$", "u");
+var consoleWatchPath = validate23;
+var schema23 = { "type": "object", "additionalProperties": false, "required": ["project", "environment"], "properties": { "project": { "type": "string", "pattern": "^[1-9][0-9]{0,9}$", "x-hint": "the id of a project such as 1", "format": "text" }, "environment": { "type": "string", "enum": ["production", "sandbox"] } }, "$id": "input:consoleWatchPath" };
+var pattern0 = new RegExp("^[1-9][0-9]{0,9}$", "u");
 function validate23(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.project === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "project" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.environment === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "environment" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "project" || key0 === "environment")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.project !== void 0) {
+      let data0 = data.project;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err3 = { instancePath: instancePath + "/project", schemaPath: "#/properties/project/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!pattern0.test(data0)) {
+          const err4 = { instancePath: instancePath + "/project", schemaPath: "#/properties/project/pattern", keyword: "pattern", params: { hint: "the id of a project such as 1" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/project", schemaPath: "#/properties/project/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.environment !== void 0) {
+      let data1 = data.environment;
+      if (typeof data1 !== "string") {
+        const err6 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data1 === "production" || data1 === "sandbox")) {
+        const err7 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema23.properties.environment.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err8 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err8];
+    } else {
+      vErrors.push(err8);
+    }
+    errors++;
+  }
+  validate23.errors = vErrors;
+  return errors === 0;
+}
+var consoleWatchQuery = validate24;
+var pattern1 = new RegExp("^(events|runs|deliveries|reports|exports|facts)(,(events|runs|deliveries|reports|exports|facts)){0,5}$", "u");
+function validate24(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    for (const key0 in data) {
+      if (!(key0 === "topics")) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data.topics !== void 0) {
+      let data0 = data.topics;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err1 = { instancePath: instancePath + "/topics", schemaPath: "#/properties/topics/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data0)) {
+          const err2 = { instancePath: instancePath + "/topics", schemaPath: "#/properties/topics/pattern", keyword: "pattern", params: { hint: "names of events, runs, deliveries, reports, exports, facts, separated by commas, such as events,runs" } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+      } else {
+        const err3 = { instancePath: instancePath + "/topics", schemaPath: "#/properties/topics/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err4 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err4];
+    } else {
+      vErrors.push(err4);
+    }
+    errors++;
+  }
+  validate24.errors = vErrors;
+  return errors === 0;
+}
+var answerStatus = validate25;
+var schema25 = { "type": "object", "required": ["status", "version", "database", "process", "workers", "disk", "figures", "late", "consumers"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["ok", "degraded"] }, "version": { "type": "string", "minLength": 1 }, "database": { "type": "object", "required": ["state", "version", "bytes", "migration"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "slow"] }, "version": { "type": "string" }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "migration": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "process": { "type": "object", "required": ["runtime", "started_at", "memory_bytes"], "additionalProperties": false, "properties": { "runtime": { "type": "string" }, "started_at": { "$ref": "answer:Seconds" }, "memory_bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "workers": { "type": "array", "items": { "$ref": "answer:StatusWorker" } }, "disk": { "type": ["object", "null"], "required": ["bytes", "free_bytes"], "additionalProperties": false, "properties": { "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "free_bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "figures": { "type": ["object", "null"], "additionalProperties": {} }, "late": { "type": "array", "items": { "$ref": "answer:StatusLate" } }, "consumers": { "type": "array", "items": { "$ref": "answer:StatusConsumer" } } }, "$id": "answer:Status" };
+var func10 = Object.prototype.hasOwnProperty;
+function validate26(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.seen_at === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "seen_at" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.is_alive === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_alive" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.kinds === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "kinds" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "seen_at" || key0 === "is_alive" || key0 === "kinds")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      if (typeof data.id !== "string") {
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.seen_at !== void 0) {
+      let data1 = data.seen_at;
+      if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1))) {
+        const err6 = { instancePath: instancePath + "/seen_at", schemaPath: "answer:Seconds/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (typeof data1 == "number" && isFinite(data1)) {
+        if (data1 > 9007199254740991 || isNaN(data1)) {
+          const err7 = { instancePath: instancePath + "/seen_at", schemaPath: "answer:Seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (data1 < 0 || isNaN(data1)) {
+          const err8 = { instancePath: instancePath + "/seen_at", schemaPath: "answer:Seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.is_alive !== void 0) {
+      if (typeof data.is_alive !== "boolean") {
+        const err9 = { instancePath: instancePath + "/is_alive", schemaPath: "#/properties/is_alive/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.kinds !== void 0) {
+      let data3 = data.kinds;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err10 = { instancePath: instancePath + "/kinds", schemaPath: "#/properties/kinds/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err11 = { instancePath: instancePath + "/kinds", schemaPath: "#/properties/kinds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (data3 < 0 || isNaN(data3)) {
+          const err12 = { instancePath: instancePath + "/kinds", schemaPath: "#/properties/kinds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err13 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err13];
+    } else {
+      vErrors.push(err13);
+    }
+    errors++;
+  }
+  validate26.errors = vErrors;
+  return errors === 0;
+}
+function validate25(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.status === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.version === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "version" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.database === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "database" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.process === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "process" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.workers === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "workers" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.disk === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "disk" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.figures === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "figures" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.late === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "late" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.consumers === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "consumers" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func10.call(schema25.properties, key0)) {
+        const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data0 = data.status;
+      if (typeof data0 !== "string") {
+        const err10 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (!(data0 === "ok" || data0 === "degraded")) {
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema25.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.version !== void 0) {
+      let data1 = data.version;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err12 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.database !== void 0) {
+      let data2 = data.database;
+      if (data2 && typeof data2 == "object" && !Array.isArray(data2)) {
+        if (data2.state === void 0) {
+          const err14 = { instancePath: instancePath + "/database", schemaPath: "#/properties/database/required", keyword: "required", params: { missingProperty: "state" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (data2.version === void 0) {
+          const err15 = { instancePath: instancePath + "/database", schemaPath: "#/properties/database/required", keyword: "required", params: { missingProperty: "version" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (data2.bytes === void 0) {
+          const err16 = { instancePath: instancePath + "/database", schemaPath: "#/properties/database/required", keyword: "required", params: { missingProperty: "bytes" } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (data2.migration === void 0) {
+          const err17 = { instancePath: instancePath + "/database", schemaPath: "#/properties/database/required", keyword: "required", params: { missingProperty: "migration" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        for (const key1 in data2) {
+          if (!(key1 === "state" || key1 === "version" || key1 === "bytes" || key1 === "migration")) {
+            const err18 = { instancePath: instancePath + "/database", schemaPath: "#/properties/database/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err18];
+            } else {
+              vErrors.push(err18);
+            }
+            errors++;
+          }
+        }
+        if (data2.state !== void 0) {
+          let data3 = data2.state;
+          if (typeof data3 !== "string") {
+            const err19 = { instancePath: instancePath + "/database/state", schemaPath: "#/properties/database/properties/state/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err19];
+            } else {
+              vErrors.push(err19);
+            }
+            errors++;
+          }
+          if (!(data3 === "ready" || data3 === "slow")) {
+            const err20 = { instancePath: instancePath + "/database/state", schemaPath: "#/properties/database/properties/state/enum", keyword: "enum", params: { allowedValues: schema25.properties.database.properties.state.enum } };
+            if (vErrors === null) {
+              vErrors = [err20];
+            } else {
+              vErrors.push(err20);
+            }
+            errors++;
+          }
+        }
+        if (data2.version !== void 0) {
+          if (typeof data2.version !== "string") {
+            const err21 = { instancePath: instancePath + "/database/version", schemaPath: "#/properties/database/properties/version/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+        if (data2.bytes !== void 0) {
+          let data5 = data2.bytes;
+          if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
+            const err22 = { instancePath: instancePath + "/database/bytes", schemaPath: "#/properties/database/properties/bytes/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err22];
+            } else {
+              vErrors.push(err22);
+            }
+            errors++;
+          }
+          if (typeof data5 == "number" && isFinite(data5)) {
+            if (data5 > 9007199254740991 || isNaN(data5)) {
+              const err23 = { instancePath: instancePath + "/database/bytes", schemaPath: "#/properties/database/properties/bytes/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err23];
+              } else {
+                vErrors.push(err23);
+              }
+              errors++;
+            }
+            if (data5 < 0 || isNaN(data5)) {
+              const err24 = { instancePath: instancePath + "/database/bytes", schemaPath: "#/properties/database/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err24];
+              } else {
+                vErrors.push(err24);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data2.migration !== void 0) {
+          let data6 = data2.migration;
+          if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+            const err25 = { instancePath: instancePath + "/database/migration", schemaPath: "#/properties/database/properties/migration/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err25];
+            } else {
+              vErrors.push(err25);
+            }
+            errors++;
+          }
+          if (typeof data6 == "number" && isFinite(data6)) {
+            if (data6 > 9007199254740991 || isNaN(data6)) {
+              const err26 = { instancePath: instancePath + "/database/migration", schemaPath: "#/properties/database/properties/migration/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err26];
+              } else {
+                vErrors.push(err26);
+              }
+              errors++;
+            }
+            if (data6 < 0 || isNaN(data6)) {
+              const err27 = { instancePath: instancePath + "/database/migration", schemaPath: "#/properties/database/properties/migration/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err27];
+              } else {
+                vErrors.push(err27);
+              }
+              errors++;
+            }
+          }
+        }
+      } else {
+        const err28 = { instancePath: instancePath + "/database", schemaPath: "#/properties/database/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.process !== void 0) {
+      let data7 = data.process;
+      if (data7 && typeof data7 == "object" && !Array.isArray(data7)) {
+        if (data7.runtime === void 0) {
+          const err29 = { instancePath: instancePath + "/process", schemaPath: "#/properties/process/required", keyword: "required", params: { missingProperty: "runtime" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        if (data7.started_at === void 0) {
+          const err30 = { instancePath: instancePath + "/process", schemaPath: "#/properties/process/required", keyword: "required", params: { missingProperty: "started_at" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        if (data7.memory_bytes === void 0) {
+          const err31 = { instancePath: instancePath + "/process", schemaPath: "#/properties/process/required", keyword: "required", params: { missingProperty: "memory_bytes" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        for (const key2 in data7) {
+          if (!(key2 === "runtime" || key2 === "started_at" || key2 === "memory_bytes")) {
+            const err32 = { instancePath: instancePath + "/process", schemaPath: "#/properties/process/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            if (vErrors === null) {
+              vErrors = [err32];
+            } else {
+              vErrors.push(err32);
+            }
+            errors++;
+          }
+        }
+        if (data7.runtime !== void 0) {
+          if (typeof data7.runtime !== "string") {
+            const err33 = { instancePath: instancePath + "/process/runtime", schemaPath: "#/properties/process/properties/runtime/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err33];
+            } else {
+              vErrors.push(err33);
+            }
+            errors++;
+          }
+        }
+        if (data7.started_at !== void 0) {
+          let data9 = data7.started_at;
+          if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)) && isFinite(data9))) {
+            const err34 = { instancePath: instancePath + "/process/started_at", schemaPath: "answer:Seconds/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
+          }
+          if (typeof data9 == "number" && isFinite(data9)) {
+            if (data9 > 9007199254740991 || isNaN(data9)) {
+              const err35 = { instancePath: instancePath + "/process/started_at", schemaPath: "answer:Seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err35];
+              } else {
+                vErrors.push(err35);
+              }
+              errors++;
+            }
+            if (data9 < 0 || isNaN(data9)) {
+              const err36 = { instancePath: instancePath + "/process/started_at", schemaPath: "answer:Seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err36];
+              } else {
+                vErrors.push(err36);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data7.memory_bytes !== void 0) {
+          let data10 = data7.memory_bytes;
+          if (!(typeof data10 == "number" && (!(data10 % 1) && !isNaN(data10)) && isFinite(data10))) {
+            const err37 = { instancePath: instancePath + "/process/memory_bytes", schemaPath: "#/properties/process/properties/memory_bytes/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err37];
+            } else {
+              vErrors.push(err37);
+            }
+            errors++;
+          }
+          if (typeof data10 == "number" && isFinite(data10)) {
+            if (data10 > 9007199254740991 || isNaN(data10)) {
+              const err38 = { instancePath: instancePath + "/process/memory_bytes", schemaPath: "#/properties/process/properties/memory_bytes/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err38];
+              } else {
+                vErrors.push(err38);
+              }
+              errors++;
+            }
+            if (data10 < 0 || isNaN(data10)) {
+              const err39 = { instancePath: instancePath + "/process/memory_bytes", schemaPath: "#/properties/process/properties/memory_bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err39];
+              } else {
+                vErrors.push(err39);
+              }
+              errors++;
+            }
+          }
+        }
+      } else {
+        const err40 = { instancePath: instancePath + "/process", schemaPath: "#/properties/process/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err40];
+        } else {
+          vErrors.push(err40);
+        }
+        errors++;
+      }
+    }
+    if (data.workers !== void 0) {
+      let data11 = data.workers;
+      if (Array.isArray(data11)) {
+        const len0 = data11.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate26(data11[i0], { instancePath: instancePath + "/workers/" + i0, parentData: data11, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err41 = { instancePath: instancePath + "/workers", schemaPath: "#/properties/workers/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err41];
+        } else {
+          vErrors.push(err41);
+        }
+        errors++;
+      }
+    }
+    if (data.disk !== void 0) {
+      let data13 = data.disk;
+      if (!(data13 && typeof data13 == "object" && !Array.isArray(data13)) && data13 !== null) {
+        const err42 = { instancePath: instancePath + "/disk", schemaPath: "#/properties/disk/type", keyword: "type", params: { type: schema25.properties.disk.type } };
+        if (vErrors === null) {
+          vErrors = [err42];
+        } else {
+          vErrors.push(err42);
+        }
+        errors++;
+      }
+      if (data13 && typeof data13 == "object" && !Array.isArray(data13)) {
+        if (data13.bytes === void 0) {
+          const err43 = { instancePath: instancePath + "/disk", schemaPath: "#/properties/disk/required", keyword: "required", params: { missingProperty: "bytes" } };
+          if (vErrors === null) {
+            vErrors = [err43];
+          } else {
+            vErrors.push(err43);
+          }
+          errors++;
+        }
+        if (data13.free_bytes === void 0) {
+          const err44 = { instancePath: instancePath + "/disk", schemaPath: "#/properties/disk/required", keyword: "required", params: { missingProperty: "free_bytes" } };
+          if (vErrors === null) {
+            vErrors = [err44];
+          } else {
+            vErrors.push(err44);
+          }
+          errors++;
+        }
+        for (const key3 in data13) {
+          if (!(key3 === "bytes" || key3 === "free_bytes")) {
+            const err45 = { instancePath: instancePath + "/disk", schemaPath: "#/properties/disk/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+            if (vErrors === null) {
+              vErrors = [err45];
+            } else {
+              vErrors.push(err45);
+            }
+            errors++;
+          }
+        }
+        if (data13.bytes !== void 0) {
+          let data14 = data13.bytes;
+          if (!(typeof data14 == "number" && (!(data14 % 1) && !isNaN(data14)) && isFinite(data14))) {
+            const err46 = { instancePath: instancePath + "/disk/bytes", schemaPath: "#/properties/disk/properties/bytes/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err46];
+            } else {
+              vErrors.push(err46);
+            }
+            errors++;
+          }
+          if (typeof data14 == "number" && isFinite(data14)) {
+            if (data14 > 9007199254740991 || isNaN(data14)) {
+              const err47 = { instancePath: instancePath + "/disk/bytes", schemaPath: "#/properties/disk/properties/bytes/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err47];
+              } else {
+                vErrors.push(err47);
+              }
+              errors++;
+            }
+            if (data14 < 0 || isNaN(data14)) {
+              const err48 = { instancePath: instancePath + "/disk/bytes", schemaPath: "#/properties/disk/properties/bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err48];
+              } else {
+                vErrors.push(err48);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data13.free_bytes !== void 0) {
+          let data15 = data13.free_bytes;
+          if (!(typeof data15 == "number" && (!(data15 % 1) && !isNaN(data15)) && isFinite(data15))) {
+            const err49 = { instancePath: instancePath + "/disk/free_bytes", schemaPath: "#/properties/disk/properties/free_bytes/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err49];
+            } else {
+              vErrors.push(err49);
+            }
+            errors++;
+          }
+          if (typeof data15 == "number" && isFinite(data15)) {
+            if (data15 > 9007199254740991 || isNaN(data15)) {
+              const err50 = { instancePath: instancePath + "/disk/free_bytes", schemaPath: "#/properties/disk/properties/free_bytes/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err50];
+              } else {
+                vErrors.push(err50);
+              }
+              errors++;
+            }
+            if (data15 < 0 || isNaN(data15)) {
+              const err51 = { instancePath: instancePath + "/disk/free_bytes", schemaPath: "#/properties/disk/properties/free_bytes/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+              if (vErrors === null) {
+                vErrors = [err51];
+              } else {
+                vErrors.push(err51);
+              }
+              errors++;
+            }
+          }
+        }
+      }
+    }
+    if (data.figures !== void 0) {
+      let data16 = data.figures;
+      if (!(data16 && typeof data16 == "object" && !Array.isArray(data16)) && data16 !== null) {
+        const err52 = { instancePath: instancePath + "/figures", schemaPath: "#/properties/figures/type", keyword: "type", params: { type: schema25.properties.figures.type } };
+        if (vErrors === null) {
+          vErrors = [err52];
+        } else {
+          vErrors.push(err52);
+        }
+        errors++;
+      }
+    }
+    if (data.late !== void 0) {
+      let data17 = data.late;
+      if (Array.isArray(data17)) {
+        const len1 = data17.length;
+        for (let i1 = 0; i1 < len1; i1++) {
+          let data18 = data17[i1];
+          if (data18 && typeof data18 == "object" && !Array.isArray(data18)) {
+            if (data18.kind === void 0) {
+              const err53 = { instancePath: instancePath + "/late/" + i1, schemaPath: "answer:StatusLate/required", keyword: "required", params: { missingProperty: "kind" } };
+              if (vErrors === null) {
+                vErrors = [err53];
+              } else {
+                vErrors.push(err53);
+              }
+              errors++;
+            }
+            if (data18.overdue === void 0) {
+              const err54 = { instancePath: instancePath + "/late/" + i1, schemaPath: "answer:StatusLate/required", keyword: "required", params: { missingProperty: "overdue" } };
+              if (vErrors === null) {
+                vErrors = [err54];
+              } else {
+                vErrors.push(err54);
+              }
+              errors++;
+            }
+            if (data18.oldest_seconds === void 0) {
+              const err55 = { instancePath: instancePath + "/late/" + i1, schemaPath: "answer:StatusLate/required", keyword: "required", params: { missingProperty: "oldest_seconds" } };
+              if (vErrors === null) {
+                vErrors = [err55];
+              } else {
+                vErrors.push(err55);
+              }
+              errors++;
+            }
+            if (data18.abandoned === void 0) {
+              const err56 = { instancePath: instancePath + "/late/" + i1, schemaPath: "answer:StatusLate/required", keyword: "required", params: { missingProperty: "abandoned" } };
+              if (vErrors === null) {
+                vErrors = [err56];
+              } else {
+                vErrors.push(err56);
+              }
+              errors++;
+            }
+            if (data18.unknown === void 0) {
+              const err57 = { instancePath: instancePath + "/late/" + i1, schemaPath: "answer:StatusLate/required", keyword: "required", params: { missingProperty: "unknown" } };
+              if (vErrors === null) {
+                vErrors = [err57];
+              } else {
+                vErrors.push(err57);
+              }
+              errors++;
+            }
+            for (const key4 in data18) {
+              if (!(key4 === "kind" || key4 === "overdue" || key4 === "oldest_seconds" || key4 === "abandoned" || key4 === "unknown")) {
+                const err58 = { instancePath: instancePath + "/late/" + i1, schemaPath: "answer:StatusLate/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key4 } };
+                if (vErrors === null) {
+                  vErrors = [err58];
+                } else {
+                  vErrors.push(err58);
+                }
+                errors++;
+              }
+            }
+            if (data18.kind !== void 0) {
+              if (typeof data18.kind !== "string") {
+                const err59 = { instancePath: instancePath + "/late/" + i1 + "/kind", schemaPath: "answer:StatusLate/properties/kind/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err59];
+                } else {
+                  vErrors.push(err59);
+                }
+                errors++;
+              }
+            }
+            if (data18.overdue !== void 0) {
+              let data20 = data18.overdue;
+              if (!(typeof data20 == "number" && (!(data20 % 1) && !isNaN(data20)) && isFinite(data20))) {
+                const err60 = { instancePath: instancePath + "/late/" + i1 + "/overdue", schemaPath: "answer:StatusLate/properties/overdue/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err60];
+                } else {
+                  vErrors.push(err60);
+                }
+                errors++;
+              }
+              if (typeof data20 == "number" && isFinite(data20)) {
+                if (data20 > 9007199254740991 || isNaN(data20)) {
+                  const err61 = { instancePath: instancePath + "/late/" + i1 + "/overdue", schemaPath: "answer:StatusLate/properties/overdue/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err61];
+                  } else {
+                    vErrors.push(err61);
+                  }
+                  errors++;
+                }
+                if (data20 < 0 || isNaN(data20)) {
+                  const err62 = { instancePath: instancePath + "/late/" + i1 + "/overdue", schemaPath: "answer:StatusLate/properties/overdue/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err62];
+                  } else {
+                    vErrors.push(err62);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data18.oldest_seconds !== void 0) {
+              let data21 = data18.oldest_seconds;
+              if (!(typeof data21 == "number" && (!(data21 % 1) && !isNaN(data21)) && isFinite(data21))) {
+                const err63 = { instancePath: instancePath + "/late/" + i1 + "/oldest_seconds", schemaPath: "answer:StatusLate/properties/oldest_seconds/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err63];
+                } else {
+                  vErrors.push(err63);
+                }
+                errors++;
+              }
+              if (typeof data21 == "number" && isFinite(data21)) {
+                if (data21 > 9007199254740991 || isNaN(data21)) {
+                  const err64 = { instancePath: instancePath + "/late/" + i1 + "/oldest_seconds", schemaPath: "answer:StatusLate/properties/oldest_seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err64];
+                  } else {
+                    vErrors.push(err64);
+                  }
+                  errors++;
+                }
+                if (data21 < 0 || isNaN(data21)) {
+                  const err65 = { instancePath: instancePath + "/late/" + i1 + "/oldest_seconds", schemaPath: "answer:StatusLate/properties/oldest_seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err65];
+                  } else {
+                    vErrors.push(err65);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data18.abandoned !== void 0) {
+              let data22 = data18.abandoned;
+              if (!(typeof data22 == "number" && (!(data22 % 1) && !isNaN(data22)) && isFinite(data22))) {
+                const err66 = { instancePath: instancePath + "/late/" + i1 + "/abandoned", schemaPath: "answer:StatusLate/properties/abandoned/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err66];
+                } else {
+                  vErrors.push(err66);
+                }
+                errors++;
+              }
+              if (typeof data22 == "number" && isFinite(data22)) {
+                if (data22 > 9007199254740991 || isNaN(data22)) {
+                  const err67 = { instancePath: instancePath + "/late/" + i1 + "/abandoned", schemaPath: "answer:StatusLate/properties/abandoned/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err67];
+                  } else {
+                    vErrors.push(err67);
+                  }
+                  errors++;
+                }
+                if (data22 < 0 || isNaN(data22)) {
+                  const err68 = { instancePath: instancePath + "/late/" + i1 + "/abandoned", schemaPath: "answer:StatusLate/properties/abandoned/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err68];
+                  } else {
+                    vErrors.push(err68);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data18.unknown !== void 0) {
+              let data23 = data18.unknown;
+              if (!(typeof data23 == "number" && (!(data23 % 1) && !isNaN(data23)) && isFinite(data23))) {
+                const err69 = { instancePath: instancePath + "/late/" + i1 + "/unknown", schemaPath: "answer:StatusLate/properties/unknown/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err69];
+                } else {
+                  vErrors.push(err69);
+                }
+                errors++;
+              }
+              if (typeof data23 == "number" && isFinite(data23)) {
+                if (data23 > 9007199254740991 || isNaN(data23)) {
+                  const err70 = { instancePath: instancePath + "/late/" + i1 + "/unknown", schemaPath: "answer:StatusLate/properties/unknown/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err70];
+                  } else {
+                    vErrors.push(err70);
+                  }
+                  errors++;
+                }
+                if (data23 < 0 || isNaN(data23)) {
+                  const err71 = { instancePath: instancePath + "/late/" + i1 + "/unknown", schemaPath: "answer:StatusLate/properties/unknown/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err71];
+                  } else {
+                    vErrors.push(err71);
+                  }
+                  errors++;
+                }
+              }
+            }
+          } else {
+            const err72 = { instancePath: instancePath + "/late/" + i1, schemaPath: "answer:StatusLate/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err72];
+            } else {
+              vErrors.push(err72);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err73 = { instancePath: instancePath + "/late", schemaPath: "#/properties/late/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err73];
+        } else {
+          vErrors.push(err73);
+        }
+        errors++;
+      }
+    }
+    if (data.consumers !== void 0) {
+      let data24 = data.consumers;
+      if (Array.isArray(data24)) {
+        const len2 = data24.length;
+        for (let i2 = 0; i2 < len2; i2++) {
+          let data25 = data24[i2];
+          if (data25 && typeof data25 == "object" && !Array.isArray(data25)) {
+            if (data25.consumer === void 0) {
+              const err74 = { instancePath: instancePath + "/consumers/" + i2, schemaPath: "answer:StatusConsumer/required", keyword: "required", params: { missingProperty: "consumer" } };
+              if (vErrors === null) {
+                vErrors = [err74];
+              } else {
+                vErrors.push(err74);
+              }
+              errors++;
+            }
+            if (data25.events === void 0) {
+              const err75 = { instancePath: instancePath + "/consumers/" + i2, schemaPath: "answer:StatusConsumer/required", keyword: "required", params: { missingProperty: "events" } };
+              if (vErrors === null) {
+                vErrors = [err75];
+              } else {
+                vErrors.push(err75);
+              }
+              errors++;
+            }
+            if (data25.seconds === void 0) {
+              const err76 = { instancePath: instancePath + "/consumers/" + i2, schemaPath: "answer:StatusConsumer/required", keyword: "required", params: { missingProperty: "seconds" } };
+              if (vErrors === null) {
+                vErrors = [err76];
+              } else {
+                vErrors.push(err76);
+              }
+              errors++;
+            }
+            if (data25.set_aside === void 0) {
+              const err77 = { instancePath: instancePath + "/consumers/" + i2, schemaPath: "answer:StatusConsumer/required", keyword: "required", params: { missingProperty: "set_aside" } };
+              if (vErrors === null) {
+                vErrors = [err77];
+              } else {
+                vErrors.push(err77);
+              }
+              errors++;
+            }
+            for (const key5 in data25) {
+              if (!(key5 === "consumer" || key5 === "events" || key5 === "seconds" || key5 === "set_aside")) {
+                const err78 = { instancePath: instancePath + "/consumers/" + i2, schemaPath: "answer:StatusConsumer/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key5 } };
+                if (vErrors === null) {
+                  vErrors = [err78];
+                } else {
+                  vErrors.push(err78);
+                }
+                errors++;
+              }
+            }
+            if (data25.consumer !== void 0) {
+              if (typeof data25.consumer !== "string") {
+                const err79 = { instancePath: instancePath + "/consumers/" + i2 + "/consumer", schemaPath: "answer:StatusConsumer/properties/consumer/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err79];
+                } else {
+                  vErrors.push(err79);
+                }
+                errors++;
+              }
+            }
+            if (data25.events !== void 0) {
+              let data27 = data25.events;
+              if (!(typeof data27 == "number" && (!(data27 % 1) && !isNaN(data27)) && isFinite(data27))) {
+                const err80 = { instancePath: instancePath + "/consumers/" + i2 + "/events", schemaPath: "answer:StatusConsumer/properties/events/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err80];
+                } else {
+                  vErrors.push(err80);
+                }
+                errors++;
+              }
+              if (typeof data27 == "number" && isFinite(data27)) {
+                if (data27 > 9007199254740991 || isNaN(data27)) {
+                  const err81 = { instancePath: instancePath + "/consumers/" + i2 + "/events", schemaPath: "answer:StatusConsumer/properties/events/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err81];
+                  } else {
+                    vErrors.push(err81);
+                  }
+                  errors++;
+                }
+                if (data27 < 0 || isNaN(data27)) {
+                  const err82 = { instancePath: instancePath + "/consumers/" + i2 + "/events", schemaPath: "answer:StatusConsumer/properties/events/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err82];
+                  } else {
+                    vErrors.push(err82);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data25.seconds !== void 0) {
+              let data28 = data25.seconds;
+              if (!(typeof data28 == "number" && (!(data28 % 1) && !isNaN(data28)) && isFinite(data28))) {
+                const err83 = { instancePath: instancePath + "/consumers/" + i2 + "/seconds", schemaPath: "answer:StatusConsumer/properties/seconds/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err83];
+                } else {
+                  vErrors.push(err83);
+                }
+                errors++;
+              }
+              if (typeof data28 == "number" && isFinite(data28)) {
+                if (data28 > 9007199254740991 || isNaN(data28)) {
+                  const err84 = { instancePath: instancePath + "/consumers/" + i2 + "/seconds", schemaPath: "answer:StatusConsumer/properties/seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err84];
+                  } else {
+                    vErrors.push(err84);
+                  }
+                  errors++;
+                }
+                if (data28 < 0 || isNaN(data28)) {
+                  const err85 = { instancePath: instancePath + "/consumers/" + i2 + "/seconds", schemaPath: "answer:StatusConsumer/properties/seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err85];
+                  } else {
+                    vErrors.push(err85);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data25.set_aside !== void 0) {
+              let data29 = data25.set_aside;
+              if (!(typeof data29 == "number" && (!(data29 % 1) && !isNaN(data29)) && isFinite(data29))) {
+                const err86 = { instancePath: instancePath + "/consumers/" + i2 + "/set_aside", schemaPath: "answer:StatusConsumer/properties/set_aside/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err86];
+                } else {
+                  vErrors.push(err86);
+                }
+                errors++;
+              }
+              if (typeof data29 == "number" && isFinite(data29)) {
+                if (data29 > 9007199254740991 || isNaN(data29)) {
+                  const err87 = { instancePath: instancePath + "/consumers/" + i2 + "/set_aside", schemaPath: "answer:StatusConsumer/properties/set_aside/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err87];
+                  } else {
+                    vErrors.push(err87);
+                  }
+                  errors++;
+                }
+                if (data29 < 0 || isNaN(data29)) {
+                  const err88 = { instancePath: instancePath + "/consumers/" + i2 + "/set_aside", schemaPath: "answer:StatusConsumer/properties/set_aside/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err88];
+                  } else {
+                    vErrors.push(err88);
+                  }
+                  errors++;
+                }
+              }
+            }
+          } else {
+            const err89 = { instancePath: instancePath + "/consumers/" + i2, schemaPath: "answer:StatusConsumer/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err89];
+            } else {
+              vErrors.push(err89);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err90 = { instancePath: instancePath + "/consumers", schemaPath: "#/properties/consumers/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err90];
+        } else {
+          vErrors.push(err90);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err91 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err91];
+    } else {
+      vErrors.push(err91);
+    }
+    errors++;
+  }
+  validate25.errors = vErrors;
+  return errors === 0;
+}
+var answerError = validate28;
+var schema31 = { "type": "object", "required": ["error"], "additionalProperties": false, "properties": { "error": { "type": "object", "required": ["type", "code", "message"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["request", "resource", "logical", "internal"] }, "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "type": "object", "required": ["field", "message"], "additionalProperties": false, "properties": { "field": { "type": "string" }, "message": { "type": "string" } } } } } } }, "$id": "answer:Error" };
+var pattern2 = new RegExp("^[a-z][a-z0-9_]*$", "u");
+function validate28(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1215,7 +2496,7 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
             errors++;
           }
           if (!(data1 === "request" || data1 === "resource" || data1 === "logical" || data1 === "internal")) {
-            const err7 = { instancePath: instancePath + "/error/type", schemaPath: "#/properties/error/properties/type/enum", keyword: "enum", params: { allowedValues: schema23.properties.error.properties.type.enum } };
+            const err7 = { instancePath: instancePath + "/error/type", schemaPath: "#/properties/error/properties/type/enum", keyword: "enum", params: { allowedValues: schema31.properties.error.properties.type.enum } };
             if (vErrors === null) {
               vErrors = [err7];
             } else {
@@ -1227,7 +2508,7 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
         if (data0.code !== void 0) {
           let data2 = data0.code;
           if (typeof data2 === "string") {
-            if (!pattern0.test(data2)) {
+            if (!pattern2.test(data2)) {
               const err8 = { instancePath: instancePath + "/error/code", schemaPath: "#/properties/error/properties/code/pattern", keyword: "pattern", params: { hint: "a code of lower-case letters, digits and '_', such as not_found" } };
               if (vErrors === null) {
                 vErrors = [err8];
@@ -1372,13 +2653,16 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate23.errors = vErrors;
+  validate28.errors = vErrors;
   return errors === 0;
 }
 export {
   answerError,
   answerMe,
   answerSession,
+  answerStatus,
   consoleUpdateMeBody,
+  consoleWatchPath,
+  consoleWatchQuery,
   noQuery
 };

@@ -70,7 +70,8 @@ function rowOf(customers: Order[][]) {
     const before = MARKS[i - 1] ?? -1
     const inside = customers.flatMap(all => all.filter(({ day }) => day - all[0]!.day <= mark && day - all[0]!.day > before))
     return {
-      ...{ index: i + 1, label: `D${mark}`, is_complete: true, payers: customersOf(inside), subscriptions: 0 },
+      ...{ index: i + 1, label: `D${mark}`, is_complete: true, reachable: users, open: 0 },
+      ...{ payers: customersOf(inside), subscriptions: 0 },
       ...{
         revenue: dollars(centsOf(inside)),
         arpu: dollars(centsOf(upTo), users),
@@ -136,8 +137,10 @@ describe.each(['postgres', 'duckdb'] as const)('on %s', driver => {
     for (const { label, users, periods } of cohorts) expect([label, { users, periods }]).toEqual([label, rowOf(members.get(label)!)])
     const all = rowOf([...byCustomer.values()])
     // All of it is long over, so that every cohort could reach every period.
-    const reachable = all.periods.map(({ index, label, is_complete, ...figures }) => ({ cohorts: 4, users: all.users, ...figures }))
-    const periods = all.periods.map((cell, i) => ({ ...cell, reachable: reachable[i] }))
+    const periods = all.periods.map(({ index, label, is_complete, reachable, open, ...figures }) => ({
+      ...{ index, label, is_complete, open, ...figures },
+      reachable: { cohorts: 4, users: reachable, ...figures },
+    }))
     expect({ users: total.users, periods: total.periods }).toEqual({ users: all.users, periods })
   })
 

@@ -124,7 +124,46 @@ test('the total of cohorts counts users who could not have paid yet; reachable l
   const query = `cohort_definition=new_paying&mode=by_days&grouping=day&cohort_from=${NOW - 50 * DAY}&cohort_to=${NOW}`
   const { body } = await api.call('GET', `/v4/analytics/cohorts?${query}`, { key: secret })
   const cell = (label: string) => body.total.periods.find((one: { label: string }) => one.label === label)
-  expect(cell('D7')).toMatchObject({ is_complete: false, arpu: 12.5, reachable: { cohorts: 1, users: 1, revenue: 5, arpu: 15, arppu: 15 } })
-  expect(cell('D3')).toMatchObject({ is_complete: true, arpu: 10, reachable: { cohorts: 2, users: 2, revenue: 0, arpu: 10 } })
-  expect(body.cohorts[0].periods[0]).not.toHaveProperty('reachable')
+  expect(cell('D7')).toMatchObject({
+    is_complete: false,
+    open: 1,
+    arpu: 12.5,
+    reachable: { cohorts: 1, users: 1, revenue: 5, arpu: 15, arppu: 15 },
+  })
+  expect(cell('D3')).toMatchObject({ is_complete: true, open: 0, arpu: 10, reachable: { cohorts: 2, users: 2, revenue: 0, arpu: 10 } })
+  const cells = body.cohorts.map((row: { periods: object[] }) => row.periods[3])
+  expect(cells).toMatchObject([
+    { label: 'D7', is_complete: true, reachable: 1, open: 0 },
+    { label: 'D7', is_complete: false, reachable: 0, open: 1 },
+  ])
+})
+
+test('by renewals those had the time to reach a period whose periods before it are over, whether or not they renewed', async () => {
+  const { secret } = await api.newProject()
+  const paid = (user: string, n: number, from: number, to: number) => ({
+    ...{
+      event_id: `${user}-${n}`,
+      event_name: n === 1 ? 'subscription_started' : 'subscription_renewed',
+      identity_id: user,
+      platform: 'iOS',
+    },
+    ...{ product_id: 'monthly', happened_at: iso(NOW - from * DAY), price: '10', currency: 'USD' },
+    transaction: { transaction_id: `${user}-${n}`, original_transaction_id: user, expires_at: iso(NOW - to * DAY) },
+  })
+  // One renewed and runs, one renewed and ended, one ended at once, and one is in the first period.
+  const periods = [paid('a', 1, 70, 40), paid('a', 2, 40, 10), paid('a', 3, 10, -20), paid('b', 1, 70, 40), paid('b', 2, 40, 10)]
+  const events = [...periods, paid('c', 1, 65, 35), paid('d', 1, 12, -18)]
+  expect((await api.call('POST', '/v4/events', { key: secret, body: { events } })).body.created).toBe(7)
+  const query = `cohort_definition=new_paying&grouping=year&cohort_from=${NOW - 80 * DAY}&cohort_to=${NOW}`
+  const { body } = await api.call('GET', `/v4/analytics/cohorts?${query}`, { key: secret })
+  const cells = (body.total.periods as Record<string, number>[]).map(one => [one.label, one.subscriptions, one.open])
+  expect(cells).toEqual([
+    ['P1', 4, 0],
+    ['P2', 2, 1],
+    ['P3', 1, 1],
+    ['P4', 0, 2],
+  ])
+  const reachable = (i: number) =>
+    body.cohorts.reduce((sum: number, { periods }: { periods: { reachable: number }[] }) => sum + periods[i]!.reachable, 0)
+  expect([reachable(0), reachable(1)]).toEqual([4, 3])
 })

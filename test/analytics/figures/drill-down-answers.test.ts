@@ -91,6 +91,25 @@ describe('sales of a few people', () => {
     expect(await contributions('filter[country][]=DE&filter[country][]=US')).toEqual(['5.25', '1', '10'])
   })
 
+  test('the whole of a segmented chart has the label that the chart shows', async () => {
+    const query = `${WINDOW}&segmentation=country`
+    const chart = (await get(`proceeds?${query}`, key)).body
+    expect(chart.summarySeries.label).toBe('Total')
+    expect((await get(`proceeds/explain?${query}&series=Total`, key)).body.value).toBe(chart.summarySeries.total)
+    expect((await get(`proceeds/explain?${WINDOW}&series=Total`, key)).status).toBe(400)
+  })
+
+  test('every point is the number of its own times, also in the window before', async () => {
+    const query = `from=${TO - 3 * DAY}&to=${TO + 3 * DAY}&timezone=Australia/Lord_Howe&previous=true`
+    for (const code of ['sales', 'arppu', 'users-overview', 'mrr']) {
+      const [{ label, data, dataPrev }] = (await get(`${code}?${query}`, key)).body.series
+      for (const { start_time, end_time, value } of [...data, ...dataPrev]) {
+        const path = `${code}/explain?from=${start_time}&to=${end_time}&series=${encodeURIComponent(label)}`
+        expect([path, (await get(path, key)).body.value]).toEqual([path, value])
+      }
+    }
+  })
+
   test('of a ratio every user counts once below the line', async () => {
     const { body } = await get(`arppu/explain?${WINDOW}`, key)
     expect(body).toMatchObject({ value: 6.42, numerator: '19.25', denominator: '3' })

@@ -20,7 +20,7 @@ const DAY = 86_400
 export function rangeOf(search: { range?: string; from?: string; to?: string; unit?: string }, zone: string, now = Date.now()): Range {
   const to = Math.floor(now / 60_000) * 60
   if (search.from && search.to) return { from: Number(search.from), to: Number(search.to), key: 'own' }
-  const key = search.range !== undefined && search.range in UNIT_OF ? search.range : '28d'
+  const key = search.range !== undefined && Object.hasOwn(UNIT_OF, search.range) ? search.range : '28d'
   const unit = search.unit ?? UNIT_OF[key]
   let day = isoDay(to - (Number.parseInt(key, 10) - 1) * DAY, zone)
   if (unit === 'week') {

@@ -1,5 +1,5 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { ApiError } from './api-error.ts'
+import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { ApiError } from './api-error.ts'
 import { request } from './request.ts'
 
 export type Role = 'viewer' | 'editor' | 'admin'
@@ -13,32 +13,52 @@ export type Preferences = {
 }
 export type Project = { id: string; name: string; role: Role; environments: ('production' | 'sandbox')[] }
 export type Session = {
-  operator: { id: string; email: string; is_owner: boolean; preferences: Preferences | null }
+  operator: { id: string; email: string; name: string; is_owner: boolean; preferences: Preferences }
   projects: Project[]
   /** Unix second until which the password need not be given again. */
   again_until: number | null
-  idle_until: number | null
+  idle_until: number
   version: string
-  live: { topics: string[] } | null
+  live: { topics: string[] }
+  /** Another build than before: there are newer pages. */
+  console: { build: string | null }
 }
 
-export const SIGN_IN = '/console/sign-in'
+export const SIGN_IN = '/sign-in'
+/** Where a person shows once more that it is still them, before something sensitive. */
+export const SIGN_IN_AGAIN = '/sign-in/again'
 const KEPT = 'perennial-preferences'
 
-/** The session of this browser; an error with status 401 means that nobody is signed in. */
-export const useSession = () =>
-  useQuery<Session, ApiError>({
-    queryKey: ['session'],
-    queryFn: async ({ signal }) => {
+/** A session that has ended stays, so that the page of it stays. */
+type State = { session: Session | undefined; isSignedOut: boolean }
+
+const KEY = ['session'] as const
+
+const options = {
+  queryKey: KEY,
+  queryFn: async ({ signal, client }: { signal: AbortSignal; client: QueryClient }): Promise<State> => {
+    try {
       const session = await request<Session>('/console/api/session', { method: 'GET', signal })
-      localStorage.setItem(KEPT, JSON.stringify(session.operator.preferences ?? {}))
-      return session
-    },
-    staleTime: 60_000,
-    refetchOnWindowFocus: 'always',
-    refetchInterval: 300_000,
-    retry: 1,
-  })
+      localStorage.setItem(KEPT, JSON.stringify(session.operator.preferences))
+      return { session, isSignedOut: false }
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 401) throw error
+      return { session: client.getQueryData<State>(KEY)?.session, isSignedOut: true }
+    }
+  },
+  staleTime: 60_000,
+  refetchOnWindowFocus: 'always',
+  refetchInterval: 300_000,
+} as const
+
+/** The session of this browser: who is signed in, and the projects that they may see. */
+export const useSession = () => useQuery<State, ApiError, Session | undefined>({ ...options, select: ({ session }) => session })
+
+/** Whether nobody is signed in, and how to look again. */
+export function useSignedOut() {
+  const { data, refetch, isFetching } = useQuery<State, ApiError, boolean>({ ...options, select: ({ isSignedOut }) => isSignedOut })
+  return { isSignedOut: data === true, refetch, isFetching }
+}
 
 function kept(): Preferences {
   try {
@@ -51,7 +71,7 @@ function kept(): Preferences {
 /** The preferences of the operator; until the session is read, those that this browser saw last. */
 export function usePreferences(): Required<Pick<Preferences, 'zone' | 'theme' | 'density' | 'first_weekday' | 'pins'>> {
   const { data } = useSession()
-  const own = data ? (data.operator.preferences ?? {}) : kept()
+  const own = data ? data.operator.preferences : kept()
   return {
     zone: own.zone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
     theme: own.theme ?? 'auto',
@@ -64,18 +84,19 @@ export function usePreferences(): Required<Pick<Preferences, 'zone' | 'theme' | 
 /** Changes preferences at once and stores them with the operator; what could not be stored is taken back. */
 export function useSetPreferences() {
   const client = useQueryClient()
-  return useMutation<unknown, ApiError, Preferences, Session | undefined>({
+  return useMutation<unknown, ApiError, Preferences, State | undefined>({
     mutationFn: preferences => request('/console/api/me', { method: 'PATCH', body: { preferences } }),
     onMutate: preferences => {
-      const before = client.getQueryData<Session>(['session'])
-      if (before) {
-        const operator = { ...before.operator, preferences: { ...before.operator.preferences, ...preferences } }
-        client.setQueryData<Session>(['session'], { ...before, operator })
+      const before = client.getQueryData<State>(KEY)
+      if (before?.session) {
+        const { session } = before
+        const operator = { ...session.operator, preferences: { ...session.operator.preferences, ...preferences } }
+        client.setQueryData<State>(KEY, { ...before, session: { ...session, operator } })
         localStorage.setItem(KEPT, JSON.stringify(operator.preferences))
       }
       return before
     },
-    onError: (_error, _preferences, before) => before && client.setQueryData(['session'], before),
+    onError: (_error, _preferences, before) => before && client.setQueryData(KEY, before),
   })
 }
 

@@ -8,7 +8,7 @@ import { t } from './t.ts'
  * where it was when *Esc* or the button closes it. Show it while the address says so (`at=…`), so that a link opens it.
  */
 export function Drawer({ title, onClose, children }: { title: ReactNode; onClose: () => void; children: ReactNode }) {
-  const panel = useRef<HTMLElement>(null)
+  const panel = useRef<HTMLDivElement>(null)
   const name = useId()
   const close = useRef(onClose)
   close.current = onClose
@@ -29,7 +29,7 @@ export function Drawer({ title, onClose, children }: { title: ReactNode; onClose
   return createPortal(
     <>
       <div className="veil" aria-hidden="true" />
-      <aside ref={panel} className="drawer" role="dialog" aria-labelledby={name} tabIndex={-1}>
+      <div ref={panel} className="drawer" role="dialog" aria-labelledby={name} tabIndex={-1}>
         <header className="drawer-head">
           <h2 id={name}>{title}</h2>
           <button type="button" className="icon-button" aria-label={t('Close')} onClick={onClose}>
@@ -37,7 +37,7 @@ export function Drawer({ title, onClose, children }: { title: ReactNode; onClose
           </button>
         </header>
         <div className="drawer-body">{children}</div>
-      </aside>
+      </div>
     </>,
     document.body,
   )

@@ -1,6 +1,7 @@
 import { Button, Code } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { ApiError } from '../data/api-error.ts'
+import { SIGN_IN_AGAIN } from '../data/session.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 import { counted, t } from './t.ts'
@@ -34,6 +35,11 @@ export function Fault({ error, retry }: { error: unknown; retry?: (() => unknown
         </p>
         {left > 0 && <p>{counted(left, 'Asks again in {n} second.', 'Asks again in {n} seconds.')}</p>}
       </div>
+      {known?.code === 'sign_in_again' && (
+        <Button component="a" size="xs" href={SIGN_IN_AGAIN} target="_blank" rel="opener">
+          {t('Show that it is you')}
+        </Button>
+      )}
       {retry && (
         <Button size="xs" variant="default" onClick={() => void retry()}>
           {t('Try again')}

@@ -18,6 +18,13 @@ export type Measure = 'usd' | 'count' | 'percent'
 
 /** A figure as it is read: money with its currency, shares in percent. `short`: as it fits on a tile or an axis. */
 export function figure(value: number, measure: Measure = 'count', currency = 'USD', short = false): string {
+  return withMinus(plainFigure(value, measure, currency, short))
+}
+
+/** The sign of Intl is a hyphen, which is shorter than the plus beside it. */
+const withMinus = (text: string) => text.replace('-', '−')
+
+function plainFigure(value: number, measure: Measure, currency: string, short: boolean): string {
   if (measure === 'percent')
     return `${numberFormat({ minimumFractionDigits: short ? 1 : 2, maximumFractionDigits: short ? 1 : 2 }).format(value)} %`
   if (measure === 'usd') return money(value, currency, short)
@@ -34,6 +41,10 @@ function money(value: number, currency: string, short: boolean): string {
 
 /** The figure of an axis: two or three digits. */
 export function axisFigure(value: number, measure: Measure, currency: string): string {
+  return withMinus(plainAxisFigure(value, measure, currency))
+}
+
+function plainAxisFigure(value: number, measure: Measure, currency: string): string {
   if (measure === 'percent') return `${numberFormat({ maximumFractionDigits: 1 }).format(value)} %`
   if (measure === 'count') return numberFormat(COMPACT).format(value)
   return numberFormat({ style: 'currency', currency, ...COMPACT, minimumFractionDigits: 0 }).format(value)

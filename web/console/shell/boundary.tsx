@@ -7,9 +7,9 @@ import { To } from '../parts/to.tsx'
 
 /** A page that failed to load or to draw. The frame around it lives on. */
 export const Broken = ({ error, reset }: { error: unknown; reset: () => void }) => (
-  <div className="page">
+  <Page title={t('This page failed')}>
     <Fault error={error} retry={reset} />
-  </div>
+  </Page>
 )
 
 export const Missing = () => (

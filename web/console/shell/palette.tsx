@@ -17,6 +17,8 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   return (
     <Spotlight.Root
       lockScroll={false}
+      overlayProps={{ backgroundOpacity: 0.22, blur: 0 }}
+      attributes={{ content: { 'aria-label': t('Search or go to') } }}
       query={query}
       onQueryChange={setQuery}
       shortcut={null}

@@ -1,11 +1,13 @@
+import { useQueryClient } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useLive } from '../data/live.ts'
 import { usePlace } from '../data/place.ts'
-import { useSession } from '../data/session.ts'
+import { useSession, useSignedOut } from '../data/session.ts'
 import { Bars } from '../parts/data-state.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { useKeys } from '../parts/keys.ts'
+import { Page } from '../parts/page.tsx'
 import { t } from '../parts/t.ts'
 import { useGo } from '../parts/to.tsx'
 import { OfflineBar, SandboxBar } from './bars.tsx'
@@ -26,14 +28,15 @@ export type Overlay = 'palette' | 'keys' | 'preferences'
 export function Shell() {
   const [overlay, setOverlay] = useState<Overlay>()
   const pathname = useRouterState({ select: state => state.location.pathname })
-  const signedOut = useSession().error?.status === 401
+  const { isSignedOut } = useSignedOut()
+  useReturn(isSignedOut)
   const close = () => setOverlay(undefined)
   useLive()
   useTheme()
   useShellKeys(setOverlay)
   return (
     <div className="shell">
-      <a className="skip" href="#page-title">
+      <a className="skip" href="#content">
         {t('Skip to the page')}
       </a>
       <Side open={setOverlay} />
@@ -41,9 +44,9 @@ export function Shell() {
         <TopBar open={setOverlay} />
         <OfflineBar />
         <SandboxBar />
-        <main>
+        <main id="content" tabIndex={-1}>
           <Boundary key={pathname} fallback={(error, retry) => <Broken error={error} reset={retry} />}>
-            <Suspense fallback={<Bars />}>
+            <Suspense fallback={<Loading />}>
               <Content />
             </Suspense>
           </Boundary>
@@ -51,7 +54,7 @@ export function Shell() {
       </div>
       <BottomBar />
       <Suspense fallback={null}>
-        {signedOut && <SignInOver />}
+        {isSignedOut && <SignInOver />}
         {overlay === 'palette' && <Palette onClose={close} />}
         {overlay === 'keys' && <KeysHelp onClose={close} />}
         {overlay === 'preferences' && <PreferencesForm onClose={close} />}
@@ -60,23 +63,41 @@ export function Shell() {
   )
 }
 
+/** After a session has ended and there is one again, everything that was refused is asked for again. */
+function useReturn(isSignedOut: boolean) {
+  const client = useQueryClient()
+  const before = useRef(isSignedOut)
+  useEffect(() => {
+    if (before.current && !isSignedOut) void client.invalidateQueries()
+    before.current = isSignedOut
+  }, [client, isSignedOut])
+}
+
 /** The page; before it, what a page cannot be without: a project that this operator may see. */
 function Content() {
   const place = usePlace()
   const { data: session } = useSession()
-  if (place === undefined) return session ? <NoProject /> : <Bars />
+  if (place === undefined) return session ? <NoProject /> : <Loading />
   if (session && !session.projects.some(({ id }) => id === place.project)) return <NoProject named={place.project} />
   return <Outlet />
 }
 
-const NoProject = ({ named }: { named?: string }) => (
+/** While the code of a page or the projects of the operator are not there. */
+const Loading = () => (
   <div className="page">
+    <h1 className="unseen">{t('Loading')}</h1>
+    <Bars />
+  </div>
+)
+
+const NoProject = ({ named }: { named?: string }) => (
+  <Page title={t('No project')}>
     <Empty
       icon="key"
       title={named === undefined ? t('You have no project yet') : t('There is no project {named} for you', { named })}
       why={t('An owner or an admin of a project gives you a role in it, under Settings, Operators.')}
     />
-  </div>
+  </Page>
 )
 
 function useShellKeys(open: (overlay: Overlay) => void) {

@@ -1,5 +1,5 @@
 import { Button, Modal } from '@mantine/core'
-import { useSession } from '../data/session.ts'
+import { SIGN_IN, useSession, useSignedOut } from '../data/session.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../parts/t.ts'
 
@@ -8,7 +8,8 @@ import { t } from '../parts/t.ts'
  * session again, and the page goes on.
  */
 export default function SignInOver() {
-  const { data, refetch, isFetching } = useSession()
+  const { data } = useSession()
+  const { refetch, isFetching } = useSignedOut()
   return (
     <Modal
       opened
@@ -24,14 +25,7 @@ export default function SignInOver() {
         {data ? t('Your session has ended. This page and what you typed stay as they are.') : t('Sign in to see this page.')}
       </p>
       <div className="sign-in-actions">
-        <Button
-          component="a"
-          href="/console/sign-in"
-          target="_blank"
-          rel="opener"
-          leftSection={<Icon name="key" size={14} />}
-          data-autofocus
-        >
+        <Button component="a" href={SIGN_IN} target="_blank" rel="opener" leftSection={<Icon name="key" size={14} />} data-autofocus>
           {t('Sign in')}
         </Button>
         <Button variant="default" loading={isFetching} onClick={() => void refetch()}>

@@ -7,7 +7,7 @@ export function useTheme() {
   const { setColorScheme } = useMantineColorScheme()
   const { data } = useSession()
   const { theme, density } = usePreferences()
-  const known = data?.operator.preferences?.theme !== undefined
+  const known = data?.operator.preferences.theme !== undefined
   // biome-ignore lint/correctness/useExhaustiveDependencies: the function is new in each render
   useEffect(() => {
     if (known) setColorScheme(theme)

@@ -15,7 +15,8 @@ export const grantEntitlementStep: StepKinds['grant_entitlement'] = {
     const until = step.duration === null ? null : apiTime(deadlineAfter(began, step.duration))
     await requireUser(tx, run.environment, run.user_id)
     try {
-      const expires_at = await extendGrant(tx, run.environment, run.user_id, step.entitlement_id, until)
+      const grant = { run: run.id, user: run.user_id, entitlement: step.entitlement_id, expiresAt: until }
+      const expires_at = await extendGrant(tx, run.environment, grant)
       return succeeded({ entitlement_id: step.entitlement_id, expires_at })
     } catch (error) {
       if (!(error instanceof Refusal)) throw error

@@ -342,6 +342,42 @@ export type AnalyticsExplainedParameters = {
     };
 };
 
+export type AnalyticsCohortPersonList = {
+    object: 'list';
+    url: '/v4/analytics/cohorts/people';
+    data: Array<AnalyticsCohortPerson>;
+    has_more: boolean;
+    next_cursor?: string;
+};
+
+export type AnalyticsCohortPerson = {
+    object: 'analytics_cohort_person';
+    /**
+     * Position in the list.
+     */
+    id: string;
+    /**
+     * Null for a user who was erased a moment ago.
+     */
+    customer_uid: string | null;
+    anchor_at: Time;
+    /**
+     * In the period; of `users` null, as everything below.
+     */
+    payments: number | null;
+    /**
+     * Of the period, in `currency`. The cell has the sum of these before they are rounded, less what was credited to others.
+     */
+    revenue: number | null;
+    first_paid_at: NullableTime;
+    last_paid_at: NullableTime;
+    /**
+     * Of the latest payment of the subscription. Only of `subscriptions`.
+     */
+    product_id: string | null;
+    target_platform: string | null;
+};
+
 export type AnalyticsCohorts = {
     object: 'analytics_cohorts';
     url: '/v4/analytics/cohorts';
@@ -399,6 +435,14 @@ export type AnalyticsCohortPeriod = {
      */
     is_complete: boolean;
     /**
+     * How many had the time to reach the period, whether or not they did: by renewals of the subscriptions that reached P1, by days of the users. Together with `open` all of them.
+     */
+    reachable: number;
+    /**
+     * How many may still reach the period: by renewals subscriptions inside of an earlier period, or in its billing retry; by days users whose last day of the period is not over.
+     */
+    open: number;
+    /**
      * Runs that reached the paid period; by days, subscriptions with a paid period begun in it.
      */
     subscriptions: number;
@@ -434,6 +478,10 @@ export type AnalyticsCohortTotalPeriod = {
      * Whether time alone cannot change it any more.
      */
     is_complete: boolean;
+    /**
+     * How many may still reach the period: by renewals subscriptions inside of an earlier period, or in its billing retry; by days users whose last day of the period is not over.
+     */
+    open: number;
     /**
      * Runs that reached the paid period; by days, subscriptions with a paid period begun in it.
      */
@@ -964,7 +1012,7 @@ export type AnalyticsCurrencies = {
 /**
  * A resource and what may be done with it. The resource is the group of an operation; `read` opens its GET operations, `write` all others. `write` does not include `read`.
  */
-export type Scope = 'alerts:read' | 'alerts:write' | 'analytics:read' | 'analytics:write' | 'audit_log:read' | 'automations:read' | 'automations:write' | 'customers:read' | 'customers:write' | 'entitlements:read' | 'entitlements:write' | 'events:read' | 'events:write' | 'experiments:read' | 'experiments:write' | 'exports:read' | 'exports:write' | 'identities:read' | 'identities:write' | 'integrations:read' | 'integrations:write' | 'ledger:read' | 'offerings:read' | 'offerings:write' | 'products:read' | 'products:write' | 'project_settings:read' | 'project_settings:write' | 'purchases:read' | 'purchases:write' | 'pushes:read' | 'pushes:write' | 'remote_configurations:read' | 'remote_configurations:write' | 'scheduled_reports:read' | 'scheduled_reports:write' | 'screens:read' | 'screens:write' | 'segments:read' | 'segments:write' | 'test_clock:read' | 'test_clock:write' | 'user_properties:read' | 'user_properties:write' | 'users:read' | 'users:write';
+export type Scope = 'alerts:read' | 'alerts:write' | 'analytics:read' | 'analytics:write' | 'audit_log:read' | 'automations:read' | 'automations:write' | 'customers:read' | 'customers:write' | 'entitlements:read' | 'entitlements:write' | 'events:read' | 'events:write' | 'experiments:read' | 'experiments:write' | 'exports:read' | 'exports:write' | 'identities:read' | 'identities:write' | 'integrations:read' | 'integrations:write' | 'ledger:read' | 'offerings:read' | 'offerings:write' | 'products:read' | 'products:write' | 'project_settings:read' | 'project_settings:write' | 'purchases:read' | 'purchases:write' | 'pushes:read' | 'pushes:write' | 'remote_configurations:read' | 'remote_configurations:write' | 'scheduled_reports:read' | 'scheduled_reports:write' | 'screens:read' | 'screens:write' | 'search:read' | 'segments:read' | 'segments:write' | 'test_clock:read' | 'test_clock:write' | 'user_properties:read' | 'user_properties:write' | 'users:read' | 'users:write';
 
 /**
  * Your name for it, such as the program that has it.
@@ -1936,6 +1984,10 @@ export type CustomerPermissionGrant = {
      * Later than now; null is never.
      */
     expires_at?: string | null;
+    /**
+     * When the access began, such as `started_at` of a grant that was taken and is given back; not later than now, which is the default. An active grant keeps its beginning.
+     */
+    started_at?: string;
 };
 
 export type CustomerPermission = {
@@ -1971,6 +2023,215 @@ export type CustomerPermissionList = {
     url: string;
     data: Array<HeldPermission>;
     has_more: HasNoMore;
+};
+
+export type TimelineKind = 'event' | 'purchase' | 'access' | 'automation_run' | 'delivery' | 'screen' | 'experiment' | 'change';
+
+/**
+ * What happened, as `v4GetEvent` has it.
+ */
+export type TimelineEvent = {
+    kind: 'event';
+    at: Time;
+    id: string;
+    url: string;
+    event_name: string;
+    /**
+     * Of the catalogue; of a custom event its name.
+     */
+    title: string;
+    platform: string | null;
+    /**
+     * The store's.
+     */
+    product_id: string | null;
+    screen_id: string | null;
+    transaction_id: string | null;
+    /**
+     * A decimal number; negative for what was returned.
+     */
+    price: string | null;
+    currency: string | null;
+};
+
+/**
+ * A charge or a free period of a store at its beginning, or its refund.
+ */
+export type TimelinePurchase = {
+    kind: 'purchase';
+    at: Time;
+    id: string;
+    url: string;
+    action: 'payment' | 'refund';
+    /**
+     * Who has the purchase; another user where it is shared.
+     */
+    user_id: string | null;
+    platform: 'app_store' | 'play_store' | 'stripe' | 'paddle';
+    /**
+     * The store's; with a base plan after a colon.
+     */
+    product_id: string;
+    /**
+     * A decimal number: what was charged, or what was refunded so far.
+     */
+    amount: string;
+    currency: string;
+    period_type: 'normal' | 'trial' | 'intro' | null;
+    expires_at: NullableTime;
+    refunded_at: NullableTime;
+};
+
+/**
+ * Access that was granted by hand or taken, or such a grant that ran out and was not renewed. What purchases give follows from the purchases.
+ */
+export type TimelineAccess = {
+    kind: 'access';
+    at: Time;
+    /**
+     * Of the entry of the audit log; of an end, of the entitlement.
+     */
+    id: string;
+    url: string;
+    action: 'granted' | 'taken' | 'expired';
+    entitlement_id: string;
+    expires_at: NullableTime;
+    /**
+     * Null for an end.
+     */
+    operation: string | null;
+    /**
+     * Null for an end.
+     */
+    actor: {
+        kind: ActorKind;
+        id: string | null;
+    } | null;
+};
+
+/**
+ * A run of an automation at its beginning, also one that was skipped.
+ */
+export type TimelineAutomationRun = {
+    kind: 'automation_run';
+    at: Time;
+    id: string;
+    url: string;
+    automation_id: string;
+    /**
+     * Null when the automation was deleted.
+     */
+    automation_name: string | null;
+    status: 'pending' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled' | 'skipped';
+    reason: string | null;
+    event_id: string;
+    event_name: string;
+    /**
+     * The run that it repeats.
+     */
+    replay_of: string | null;
+    finished_at: NullableTime;
+};
+
+/**
+ * A delivery to an integration at its beginning.
+ */
+export type TimelineDelivery = {
+    kind: 'delivery';
+    at: Time;
+    id: string;
+    url: string;
+    integration_id: string | null;
+    integration_title: string | null;
+    event_id: string;
+    event_name: string;
+    source: 'event' | 'automation';
+    run_id: string | null;
+    status: 'pending' | 'retrying' | 'held' | 'delivered' | 'failed';
+    reason: string | null;
+    attempt_count: number;
+    delivered_at: NullableTime;
+};
+
+/**
+ * A screen that an automation has for the user. That the app showed it is an event.
+ */
+export type TimelineScreen = {
+    kind: 'screen';
+    at: Time;
+    id: string;
+    url: string;
+    screen_id: string;
+    /**
+     * Null when the screen was deleted.
+     */
+    screen_name: string | null;
+    automation_id: string;
+    run_id: string;
+    shown_at: NullableTime;
+    expires_at: Time;
+};
+
+/**
+ * The assignment to a group of an experiment.
+ */
+export type TimelineExperiment = {
+    kind: 'experiment';
+    at: Time;
+    id: string;
+    url: string;
+    experiment_name: string | null;
+    group_id: string;
+    group_name: string | null;
+    pinned: boolean;
+};
+
+/**
+ * Any other change of the user, as `v4ListAuditLog` has it.
+ */
+export type TimelineChange = {
+    kind: 'change';
+    at: Time;
+    id: string;
+    url: string;
+    operation: string;
+    resource: string;
+    resource_id: string | null;
+    actor: Actor;
+    reason: string | null;
+};
+
+/**
+ * `kind` tells the fields. `at` is when it happened, `id` that of the object, `url` where the object is read; some are names only.
+ */
+export type TimelineEntry = ({
+    kind: 'event';
+} & TimelineEvent) | ({
+    kind: 'purchase';
+} & TimelinePurchase) | ({
+    kind: 'access';
+} & TimelineAccess) | ({
+    kind: 'automation_run';
+} & TimelineAutomationRun) | ({
+    kind: 'delivery';
+} & TimelineDelivery) | ({
+    kind: 'screen';
+} & TimelineScreen) | ({
+    kind: 'experiment';
+} & TimelineExperiment) | ({
+    kind: 'change';
+} & TimelineChange);
+
+export type CustomerTimeline = {
+    object: ListObject;
+    url: string;
+    /**
+     * The kinds of entries that the list has.
+     */
+    kinds: Array<TimelineKind>;
+    data: Array<TimelineEntry>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
 };
 
 /**
@@ -2075,6 +2336,17 @@ export type CustomerMetrics = {
      * Amounts minus refunds in USD, two decimals.
      */
     sales: number;
+    /**
+     * All counts as numbers, also those that are texts beside it.
+     */
+    counts: {
+        active_subscribers: number;
+        active_trials: number;
+        billing_retry: number;
+        canceled_trials: number;
+        churned_subscribers: number;
+        clients_with_event: number;
+    };
 };
 
 export type CustomerKeyValue = {
@@ -4589,6 +4861,31 @@ export type ScreenList = {
     next_cursor?: NextCursor;
 };
 
+export type SearchResult = {
+    object: 'search_result';
+    kind: 'customer' | 'event' | 'automation' | 'automation_run' | 'integration' | 'delivery' | 'export' | 'scheduled_report' | 'report_run';
+    id: string;
+    /**
+     * Where it is read; some are names only.
+     */
+    url: string;
+    /**
+     * Its name; of a person the name, e-mail address or identity; the id where there is none.
+     */
+    title: string;
+    /**
+     * What tells it from others, such as its status.
+     */
+    subtitle: string;
+};
+
+export type SearchResultList = {
+    object: ListObject;
+    url: '/v4/search';
+    data: Array<SearchResult>;
+    has_more: HasNoMore;
+};
+
 /**
  * Booleans, enums and references take `eq` and `ne`; strings these and `contains`, `not_contains`; numbers, versions and times `eq`, `ne` and the four orders; user properties all. A user without a value meets `ne` and `not_contains` only.
  */
@@ -4961,6 +5258,26 @@ export type CohortRevenueType = 'gross' | 'net';
  * Also by the values of this attribute, which the meta lists.
  */
 export type CohortSegment = string;
+
+/**
+ * Start of a cohort, `from` of its row. All of them when left out.
+ */
+export type CellCohort = number;
+
+/**
+ * Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
+ */
+export type CellPeriod = number;
+
+/**
+ * The figure: the users of the row, the payers of the period, or its subscriptions.
+ */
+export type CellMetric = 'users' | 'payers' | 'subscriptions';
+
+/**
+ * The `code` of one of the segments; `other` for those beyond the 50 largest. Needs `segment`.
+ */
+export type CellSegment = string;
 
 /**
  * Id of a saved view.
@@ -8081,6 +8398,83 @@ export type V4SetCustomerPropertiesResponses = {
 };
 
 export type V4SetCustomerPropertiesResponse = V4SetCustomerPropertiesResponses[keyof V4SetCustomerPropertiesResponses];
+
+export type V4ListCustomerTimelineData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Customer id, which is the user id.
+         */
+        customer_id: IdInPath;
+    };
+    query?: {
+        /**
+         * Only entries of these kinds; repeat it for several. A kind that the key may not read is 403.
+         */
+        'kinds[]'?: Array<TimelineKind>;
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. Anything else gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/customers/{customer_id}/timeline';
+};
+
+export type V4ListCustomerTimelineErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListCustomerTimelineError = V4ListCustomerTimelineErrors[keyof V4ListCustomerTimelineErrors];
+
+export type V4ListCustomerTimelineResponses = {
+    /**
+     * A page of entries.
+     */
+    200: CustomerTimeline;
+};
+
+export type V4ListCustomerTimelineResponse = V4ListCustomerTimelineResponses[keyof V4ListCustomerTimelineResponses];
 
 export type V4ListRemoteConfigurationsData = {
     body?: never;
@@ -12111,6 +12505,166 @@ export type V4GetAnalyticsCohortsResponses = {
 };
 
 export type V4GetAnalyticsCohortsResponse = V4GetAnalyticsCohortsResponses[keyof V4GetAnalyticsCohortsResponses];
+
+export type V4ListAnalyticsCohortPeopleData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Anchors from this Unix second on, moved down to the start of its grouping unit. 90 days ago when left out.
+         */
+        cohort_from?: number;
+        /**
+         * Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+         */
+        cohort_to?: number;
+        /**
+         * What the periods are: paid periods of subscriptions, or days after the anchor.
+         */
+        mode?: 'by_renewals' | 'by_days';
+        /**
+         * Length of the cohorts in the calendar of UTC, weeks from Monday; at most 400 cohorts.
+         */
+        grouping?: 'day' | 'week' | 'month' | 'quarter' | 'year';
+        /**
+         * The anchor of a user: creation, first trial or paid transaction, first paid transaction.
+         */
+        cohort_definition?: 'new_customers' | 'initial_conversions' | 'new_paying';
+        /**
+         * Amounts, or proceeds less refunds.
+         */
+        revenue_type?: 'gross' | 'net';
+        /**
+         * Also by the values of this attribute, which the meta lists.
+         */
+        segment?: string;
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * Converts all money at the rates of this day.
+         */
+        rate_date?: string;
+        /**
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
+         */
+        fresh?: boolean;
+        /**
+         * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[target_platform][]'?: Array<string>;
+        /**
+         * Only these products; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[product_id][]'?: Array<string>;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[media_source_name][]'?: Array<string>;
+        /**
+         * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[campaign_name][]'?: Array<string>;
+        /**
+         * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[app_version][]'?: Array<string>;
+        /**
+         * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[device_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these segments now; one parameter for each value.
+         */
+        'filter[segment_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
+         */
+        'filter[experiment_group_id][]'?: Array<string>;
+        /**
+         * Start of a cohort, `from` of its row. All of them when left out.
+         */
+        cohort?: number;
+        /**
+         * Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
+         */
+        period?: number;
+        /**
+         * The figure: the users of the row, the payers of the period, or its subscriptions.
+         */
+        metric?: 'users' | 'payers' | 'subscriptions';
+        /**
+         * The `code` of one of the segments; `other` for those beyond the 50 largest. Needs `segment`.
+         */
+        segment_code?: string;
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/analytics/cohorts/people';
+};
+
+export type V4ListAnalyticsCohortPeopleErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAnalyticsCohortPeopleError = V4ListAnalyticsCohortPeopleErrors[keyof V4ListAnalyticsCohortPeopleErrors];
+
+export type V4ListAnalyticsCohortPeopleResponses = {
+    /**
+     * One page of people.
+     */
+    200: AnalyticsCohortPersonList;
+};
+
+export type V4ListAnalyticsCohortPeopleResponse = V4ListAnalyticsCohortPeopleResponses[keyof V4ListAnalyticsCohortPeopleResponses];
 
 export type V4GetAnalyticsCohortsMetaData = {
     body?: never;
@@ -16836,6 +17390,66 @@ export type V4RevokeApiKeyResponses = {
 };
 
 export type V4RevokeApiKeyResponse = V4RevokeApiKeyResponses[keyof V4RevokeApiKeyResponses];
+
+export type V4SearchData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * The text. Spaces around it are of no account.
+         */
+        q: string;
+    };
+    url: '/v4/search';
+};
+
+export type V4SearchErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4SearchError = V4SearchErrors[keyof V4SearchErrors];
+
+export type V4SearchResponses = {
+    /**
+     * What was found.
+     */
+    200: SearchResultList;
+};
+
+export type V4SearchResponse = V4SearchResponses[keyof V4SearchResponses];
 
 export type V4GetLedgerData = {
     body?: never;

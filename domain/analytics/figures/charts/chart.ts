@@ -16,7 +16,7 @@ import { MEASURES } from './measure.ts'
 import { sharesOf } from './money.ts'
 import { dividesStates } from './movement.ts'
 import type { ScanContext } from './scan-rows.ts'
-import { type LabelledLine, segmentedLines } from './segmented.ts'
+import { type LabelledLine, segmentedLines, WHOLE_LABEL } from './segmented.ts'
 import { ALL } from './tally.ts'
 import { hasUnrated, type LeftOutMoney, unconvertedOf } from './unconverted.ts'
 
@@ -68,7 +68,7 @@ function wholeOf({ code, ofValues }: ChartOf, segmentation: ColumnAttribute | nu
 
 /** The series of the whole, which a chart shows in addition to the other series. */
 function summaryOf(chart: ChartOf, segmentation: ColumnAttribute | null, whole: FigureLine): LabelledLine | null {
-  const label = segmentation ? 'Total' : chart.summary
+  const label = segmentation ? WHOLE_LABEL : chart.summary
   return label === null ? null : { label, line: whole }
 }
 

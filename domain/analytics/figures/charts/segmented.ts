@@ -9,6 +9,9 @@ import { dividedByValue, dividedIntoSeries, type Values } from './values.ts'
 /** The series of the values that have none of their own. */
 export const OTHER_LABEL = 'Other'
 
+/** The series of all values together. */
+export const WHOLE_LABEL = 'Total'
+
 export type LabelledLine = { label: string; line: FigureLine }
 
 /** The two windows without their buckets. */

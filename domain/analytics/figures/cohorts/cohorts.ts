@@ -16,10 +16,14 @@ export type CohortMetric = (typeof COHORT_METRICS)[number]
 
 /** `subscriptions`, `payers` and `revenue` of the period alone, the averages of all periods up to it. */
 type CohortFigures = Record<CohortMetric, number>
-export type CohortCell = CohortFigures & { index: number; label: string; is_complete: boolean }
+/**
+ * `reachable`: how many had the time to reach the period: by days users, by renewals the subscriptions that began; `open`: the others of them, who
+ * may still reach it.
+ */
+export type CohortCell = CohortFigures & { index: number; label: string; is_complete: boolean; reachable: number; open: number }
 export type CohortRow = { label: string; from: number; to: number; users: number; periods: CohortCell[] }
 /** `reachable`: of the cohorts alone in which everybody had the time to reach the period. */
-export type CohortTotalCell = CohortCell & { reachable: CohortFigures & { cohorts: number; users: number } }
+export type CohortTotalCell = Omit<CohortCell, 'reachable'> & { reachable: CohortFigures & { cohorts: number; users: number } }
 export type CohortTotal = { label: string; users: number; periods: CohortTotalCell[] }
 export type CohortTriangle = { cohorts: CohortRow[]; total: CohortTotal | null; max_values: Record<CohortMetric, number> }
 
@@ -37,7 +41,7 @@ const periodLabels = (mode: CohortMode): string[] =>
   mode === 'by_days' ? COHORT_DAYS.map(day => `D${day}`) : Array.from({ length: LAST_RENEWAL }, (_, i) => renewalLabel(i + 1))
 
 /** Each period begins after the last day of the one before. */
-const AGES: Ages = {
+export const AGES: Ages = {
   grid: { starts: [0, ...COHORT_DAYS.slice(0, -1).map(day => (day + 1) * DAY)], end: (COHORT_DAYS.at(-1)! + 1) * DAY },
   first: 1,
 }
@@ -60,11 +64,20 @@ type CellQuestion = Pick<CohortQuestion, 'mode' | 'now'> & { perUnit: bigint }
 const isAhead = (index: number, { from }: Row, { mode, now }: CellQuestion): boolean =>
   mode === 'by_days' && from + ((COHORT_DAYS[index - 2] ?? -1) + 1) * DAY >= now
 
-/** `open`: how many subscriptions are still inside of an earlier period. */
-function isOver(index: number, { group, to }: Row, { mode, now }: CellQuestion, open: number): boolean {
-  if (mode === 'by_days') return group.lastAnchor + (COHORT_DAYS[index - 1]! + 1) * DAY <= now
-  return to <= now && open === 0
+/**
+ * How many may still reach the period: by days the users whose last day of it is not over, by renewals the subscriptions that are still inside of
+ * an earlier period (`inside`).
+ */
+function openOf(index: number, { users, over }: MemberGroup, { mode }: CellQuestion, inside: number): number {
+  if (mode === 'by_renewals') return inside
+  return [...over].reduce((open, [periods, count]) => (periods >= index ? open - count : open), users)
 }
+
+const isOver = ({ to }: Row, { mode, now }: CellQuestion, open: number): boolean => open === 0 && (mode === 'by_days' || to <= now)
+
+/** Of whom the cells of a row are a part: by days its users, by renewals the subscriptions that began. */
+const everyOf = ({ users, periods }: MemberGroup, { mode }: CellQuestion): number =>
+  mode === 'by_days' ? users : (periods.get(1)?.subscriptions ?? 0)
 
 /** Of some users: what they paid in a period, and until its end. */
 type Reached = { users: number; inside: Payments; upTo: Payments }
@@ -87,10 +100,10 @@ function reachableOf(rows: readonly Row[], requested: CellQuestion): CohortTotal
   for (const row of rows) {
     let upTo = NO_PAYMENTS
     for (const [i, sum] of sums.entries()) {
-      const { open } = upTo
+      const open = openOf(i + 1, row.group, requested, upTo.open)
       const inside = row.group.periods.get(i + 1) ?? NO_PAYMENTS
       upTo = addPayments(upTo, inside)
-      if (!isOver(i + 1, row, requested, open)) break
+      if (!isOver(row, requested, open)) break
       sum.cohorts += 1
       sum.users += row.group.users
       sum.inside = addPayments(sum.inside, inside)
@@ -107,13 +120,15 @@ function cellsOf(row: Row, requested: CellQuestion): CohortCell[] {
   for (const [i, label] of periodLabels(mode).entries()) {
     const index = i + 1
     if (isAhead(index, row, requested)) break
-    const { open } = upTo
+    const open = openOf(index, row.group, requested, upTo.open)
     const inside = row.group.periods.get(index) ?? NO_PAYMENTS
     upTo = addPayments(upTo, inside)
     cells.push({
       index,
       label,
-      is_complete: isOver(index, row, requested, open),
+      is_complete: isOver(row, requested, open),
+      reachable: everyOf(row.group, requested) - open,
+      open,
       ...shownFigures({ users: row.group.users, inside, upTo }, perUnit),
     })
     if (mode === 'by_renewals' && inside.payers === 0) break
@@ -155,6 +170,7 @@ export async function computeCohorts(access: FactAccess, environment: Environmen
   const { all, segments, unconverted, perUnit, asOf, behind } = await readMemberFacts(access, environment, question, {
     starts: question.starts,
     ages: AGES,
+    ends: COHORT_DAYS.map(day => (day + 1) * DAY),
   })
   return {
     ...triangleOf(all, question, perUnit),

@@ -1,8 +1,8 @@
 import type { MemberCount } from './members.ts'
 import type { PaymentRow, Payments } from './payments.ts'
 
-/** Users of one or more segments and cohorts, with their payments by period. */
-export type MemberGroup = Omit<MemberCount, 'segment' | 'cohort'> & { periods: Map<number, Payments> }
+/** Users of one or more segments and cohorts, with their payments by period. `over`: how many of the users have so many periods behind them. */
+export type MemberGroup = Omit<MemberCount, 'segment' | 'cohort' | 'over'> & { over: Map<number, number>; periods: Map<number, Payments> }
 
 export const NO_PAYMENTS: Payments = {
   payers: 0,
@@ -30,7 +30,10 @@ function together(counts: MemberCount[], payments: PaymentRow[]): MemberGroup | 
   const periods = new Map<number, Payments>()
   for (const row of payments) periods.set(row.period, addPayments(periods.get(row.period) ?? NO_PAYMENTS, row))
   const sum = (of: (count: MemberCount) => number) => counts.reduce((total, count) => total + of(count), 0)
+  const over = new Map<number, number>()
+  for (const count of counts) over.set(count.over, (over.get(count.over) ?? 0) + count.users)
   return {
+    over,
     users: sum(({ users }) => users),
     paying: sum(({ paying }) => paying),
     firstAnchor: Math.min(...counts.map(({ firstAnchor }) => firstAnchor)),

@@ -68,6 +68,7 @@ export async function computeLtv(access: FactAccess, environment: Environment, q
   const { all, segments, unconverted, perUnit, asOf, behind } = await readMemberFacts(access, environment, question, {
     starts: [question.range.from],
     ages: AGES,
+    ends: [],
   })
   return {
     ...seriesOf(all.whole, question, perUnit),

@@ -17,8 +17,16 @@ export type Members = RequestedMembers & {
   starts: readonly number[]
 }
 
-/** The counts of the users of a segment and cohort; anchors in Unix seconds. */
-export type MemberCount = { segment: number; cohort: number; users: number; paying: number; firstAnchor: number; lastAnchor: number }
+/** The counts of the users of a segment and cohort of whom `over` periods are over; anchors in Unix seconds. */
+export type MemberCount = {
+  segment: number
+  cohort: number
+  over: number
+  users: number
+  paying: number
+  firstAnchor: number
+  lastAnchor: number
+}
 
 const SEGMENTS = 'segments'
 
@@ -98,12 +106,26 @@ export function cohortKey(anchor: string, members: Members, source: FactReader['
   }
 }
 
-/** The counts of all segments and cohorts that have users. */
-export async function countByCohort(source: FactReader['source'], members: Members): Promise<MemberCount[]> {
-  const rows = await source.query(memberCounts(source, members))
+/**
+ * SQL for how many of the periods are over for a user. `ends`: of the periods, in seconds after the anchor, in order. Few of the limits lie in the
+ * range; those before it end no period, and those after it end one for everybody.
+ */
+function overSql(anchor: string, { range, now }: Members, ends: readonly number[], { dialect }: FactReader['source']): string {
+  const end = Math.min(range.to, now + 1)
+  // The period is over for those whose anchor is before its limit.
+  const limits = ends.map(after => now - after + 1).filter(limit => limit > range.from)
+  const inside = limits.filter(limit => limit < end).sort((a, b) => a - b)
+  if (inside.length === 0) return String(limits.length)
+  return `${limits.length} - (${intervalSql(anchor, { starts: [range.from, ...inside], end }, dialect.divide)})`
+}
+
+/** The counts of all segments and cohorts that have users. `ends`: of the periods by days; empty: their ends do not matter. */
+export async function countByCohort(source: FactReader['source'], members: Members, ends: readonly number[]): Promise<MemberCount[]> {
+  const rows = await source.query(memberCounts(source, members, ends))
   return rows.map(row => ({
     segment: Number(row.segment),
     cohort: Number(row.cohort),
+    over: Number(row.over_periods),
     users: Number(row.users),
     paying: Number(row.paying),
     firstAnchor: Number(row.first_anchor),
@@ -111,10 +133,11 @@ export async function countByCohort(source: FactReader['source'], members: Membe
   }))
 }
 
-const memberCounts = (source: FactReader['source'], members: Members): FigureStatement => ({
-  text: `select segment, cohort, count(*) as users, count(*) filter (where first_paid <= ${members.now}) as paying,
+const memberCounts = (source: FactReader['source'], members: Members, ends: readonly number[]): FigureStatement => ({
+  text: `select segment, cohort, over_periods, count(*) as users, count(*) filter (where first_paid <= ${members.now}) as paying,
       min(anchor) as first_anchor, max(anchor) as last_anchor
-    from (select m.*, ${cohortSql('m.anchor', members, source)} as cohort from (${memberRows(source, members)}) m) c
-    group by segment, cohort`,
+    from (select m.*, ${cohortSql('m.anchor', members, source)} as cohort, ${overSql('m.anchor', members, ends, source)} as over_periods
+      from (${memberRows(source, members)}) m) c
+    group by segment, cohort, over_periods`,
   relations: members.relations,
 })

@@ -31,7 +31,7 @@ export type RequestedPayments = { members: Members; mode: CohortMode; ages: Ages
 
 const DAY = 86_400
 /** Kind of the amount that was credited for a payment: a negative amount. It is no payment. */
-const CREDIT = 7
+export const CREDIT = 7
 
 /** Bits of `firsts`: of the user and of the subscription, for the first anchor. */
 const USER_BIT = 0
@@ -49,7 +49,7 @@ const FIRSTS_OF_OLD_FACTS = `(t.firsts | case when t.renewal is not null
  * The transactions `t` of the members, with `segment`, `bits`, and what they are added up by first: the key of their cohort, and the day of the age or
  * the number of the renewal. And the factors `f`.
  */
-function paid(source: FactSource, { members, mode, ages, money, exchange }: RequestedPayments, { key }: CohortKey) {
+export function paid(source: FactSource, { members, mode, ages, money, exchange }: RequestedPayments, { key }: CohortKey) {
   const { anchor, condition, segments, now } = members
   const { dialect } = source
   const isRestricted = condition !== null || segments !== null

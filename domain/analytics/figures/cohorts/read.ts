@@ -22,8 +22,8 @@ export async function factReader(
   return { scanning, environment, source, products: isOfProducts ? await loadProductVocabulary(pool, environment) : NO_PRODUCTS }
 }
 
-/** The starts of the cohorts, and the periods by days. */
-export type Periods = { starts: readonly number[]; ages: Ages }
+/** The starts of the cohorts, and the periods by days; `ends`: how long after the anchor they end, where that is counted. */
+export type Periods = { starts: readonly number[]; ages: Ages; ends: readonly number[] }
 
 export type NamedGroup = { code: string; label: string; group: GroupByCohort }
 
@@ -42,7 +42,7 @@ export const readMemberFacts = (
   access: FactAccess,
   environment: Environment,
   question: LtvQuestion,
-  { starts, ages }: Periods,
+  { starts, ages, ends }: Periods,
 ): Promise<MemberFacts> =>
   withFacts(
     access,
@@ -50,7 +50,7 @@ export const readMemberFacts = (
     async source => {
       const { pool: db, proceedsRates } = access
       const members = await findMembers(await factReader(access, environment, source, question), question, starts)
-      const counts = await countByCohort(source, members)
+      const counts = await countByCohort(source, members, question.mode === 'by_days' ? ends : [])
       const exchange = await loadExchange(db, source, question)
       const money = await paidMoney(source, exchange, proceedsRates, question)
       const { rows, unconverted } = await readPayments(source, { members, mode: question.mode, ages, money, exchange })

@@ -3,6 +3,7 @@ import type { AttributeCode } from '../attributes.ts'
 import { bucketsOf, type TimeWindow } from '../buckets.ts'
 import type { ChartOf } from '../chart-table.ts'
 import { MEASURES } from '../charts/measure.ts'
+import { WHOLE_LABEL } from '../charts/segmented.ts'
 import { type CommonQuery, type FigureQuestion, type QueryContext, type QuestionRules, readQuestion } from '../question.ts'
 
 /** The parameters of a chart, and which of its numbers is meant. */
@@ -26,8 +27,10 @@ export type SegmentValues = { code: AttributeCode; values: string[]; isRest: boo
 /** Series that are no parts of anything have no whole. */
 const hasWhole = ({ series, summary }: ChartOf): boolean => series.length === 1 || summary !== null
 
-function requestedSeries(chart: ChartOf, label: string | undefined): { series: number | null; faults: Detail[] } {
-  if (label === undefined ? hasWhole(chart) : label === chart.summary) return { series: null, faults: [] }
+function requestedSeries(chart: ChartOf, label: string | undefined, isSegmented: boolean): { series: number | null; faults: Detail[] } {
+  // A segmented chart shows its whole as a series, too.
+  const isWhole = label === undefined ? hasWhole(chart) : label === chart.summary || (isSegmented && label === WHOLE_LABEL)
+  if (isWhole) return { series: null, faults: [] }
   const series = label === undefined ? -1 : chart.series.indexOf(label)
   const faults = series < 0 ? [{ field: 'series', message: `must be one of ${chart.series.join(', ')}` }] : []
   return { series, faults }
@@ -42,7 +45,7 @@ function requestedBucket({ window, unit, zone }: FigureQuestion, start: number |
 /** The number that a query means. Throws `invalid_data` with every fault. */
 export function readNumber(query: NumberQuery, chart: ChartOf, rules: QuestionRules, context: QueryContext): RequestedNumber {
   const question = readQuestion(query, rules, context)
-  const { series, faults } = requestedSeries(chart, query.series)
+  const { series, faults } = requestedSeries(chart, query.series, question.segmentation !== null)
   const window = requestedBucket(question, query.start_time)
   if (window === null) faults.push({ field: 'start_time', message: 'must be the start of a bucket of the chart' })
   if (query.segment !== undefined && question.segmentation === null) faults.push({ field: 'segment', message: 'needs segmentation' })

@@ -3,7 +3,7 @@ import { MEASURES, unitOf } from '../charts/measure.ts'
 import { PER_MILLION, type Quotient } from '../charts/rounding.ts'
 import { scanRelations } from '../charts/scan.ts'
 import type { ScanContext } from '../charts/scan-rows.ts'
-import type { FigureRow } from '../source.ts'
+import type { FactSource, FigureRow } from '../source.ts'
 import { CAUSES, type FactRole, type FactRows, type FactTable, factRowsSql, KINDS } from './fact-rows.ts'
 import type { RequestedNumber } from './number.ts'
 
@@ -41,7 +41,7 @@ function positionOf(text: string): Position | null {
 }
 
 /** Whether the environment has the fact, or had it within the week for which tombstones stay: a fact keeps its position when it changes. */
-async function isKnown({ source }: ScanContext, environment: Environment, table: FactTable, { id }: Position): Promise<boolean> {
+export async function isKnownFact(source: FactSource, environment: Environment, table: FactTable, id: bigint): Promise<boolean> {
   const generation = `coalesce((select generation from fact_state where environment = ${environment}), 1)`
   const rows = await source.query({
     text: `select 1 as one from ${table} where environment = ${environment} and generation = ${generation} and ${table === 'user_facts' ? 'user_no' : 'id'} = ${id}`,
@@ -61,7 +61,7 @@ export async function factsAfter(
 ): Promise<{ facts: NumberFact[]; restarted: boolean }> {
   const given = after === undefined ? null : positionOf(after)
   const table = given && all[Number(given.part)]?.table
-  const position = table && (await isKnown(context, environment, table, given)) ? given : null
+  const position = table && (await isKnownFact(context.source, environment, table, given.id)) ? given : null
   const restarted = after !== undefined && position === null
   if (all.length === 0) return { facts: [], restarted }
   const parts = factRowsSql(all).map((sql, part) => {

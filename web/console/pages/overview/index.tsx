@@ -1,24 +1,42 @@
 import './overview.css'
+import './promises.css'
+import './tiles.css'
 import { useAddress } from '../../data/address.ts'
-import { RANGE_TEXTS, rangeOf, UNIT_OF } from '../../data/range.ts'
+import { rangeOf, UNIT_OF } from '../../data/range.ts'
 import { usePreferences } from '../../data/session.ts'
+import { Fault } from '../../parts/fault.tsx'
+import { Freshness } from '../../parts/freshness.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
-import { Freshness } from './freshness.tsx'
+import { useTick } from '../../parts/time.tsx'
+import { Controls } from './controls.tsx'
+import { FirstSteps, useIsNew } from './first-steps.tsx'
 import { LiveEvents } from './live-events.tsx'
 import { Moved } from './moved.tsx'
+import { usePins } from './pins.ts'
 import { Promises } from './promises.tsx'
 import { Tile } from './tile.tsx'
 import { useTileCharts } from './tile-charts.ts'
-import { TILES } from './tiles.ts'
 import { Today } from './today.tsx'
+
+const ABOUT: Record<string, string> = {
+  '7d': 'Last 7 days, in {zone}, against the 7 days before',
+  '28d': 'Last 28 days, in {zone}, against the 28 days before',
+  '90d': 'Last 90 days in whole weeks, in {zone}, against the same length before',
+  '180d': 'Last 180 days in whole weeks, in {zone}, against the same length before',
+  '365d': 'Last 12 months, in {zone}, against the same length before',
+}
 
 /** How it goes: eight figures against the period before, what is late, today, what moved, what happens now. */
 export default function Overview() {
   const [search] = useAddress()
   const { zone } = usePreferences()
+  // The range goes on with the clock.
+  useTick()
   const { from, to, key } = rangeOf(search, zone)
-  const charts = useTileCharts(TILES, {
+  const { pinned } = usePins()
+  const isNew = useIsNew()
+  const read = useTileCharts(pinned, {
     from,
     to,
     unit: UNIT_OF[key] ?? 'day',
@@ -28,13 +46,24 @@ export default function Overview() {
   return (
     <Page
       title={t('Overview')}
-      about={t('{range}, in {zone}, against the same length before', { range: RANGE_TEXTS[key] ?? t('Own range'), zone })}
-      actions={<Freshness charts={charts.map(({ data }) => data)} />}
+      about={t(ABOUT[key] ?? 'In {zone}, against the same length before', { zone })}
+      actions={
+        <>
+          <Freshness of={[...read.charts.values()]} />
+          <Controls range={key} currency={search.currency} />
+        </>
+      }
     >
       <Promises />
+      {isNew && <FirstSteps />}
+      {read.error && (
+        <div className="tiles-fault">
+          <Fault error={read.error} retry={read.refetch} />
+        </div>
+      )}
       <div className="tiles">
-        {TILES.map((code, at) => (
-          <Tile key={code} code={code} read={charts[at]!} range={key} />
+        {pinned.map(code => (
+          <Tile key={code} code={code} chart={read.charts.get(code)} range={key} failed={read.error !== null} stale={read.isStale} />
         ))}
       </div>
       <div className="grid two start">

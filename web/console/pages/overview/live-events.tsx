@@ -1,15 +1,15 @@
 import type { Event } from '../../../../clients/typescript/src/index.ts'
-import { useLiveState } from '../../data/live.ts'
 import { useRead } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { iconOfEvent } from '../../parts/event-icon.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { LiveMark } from '../../parts/live-mark.tsx'
 import { plain, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
-import { iconOfEvent } from './event-icon.ts'
 
 /** The latest events, as they come. */
 export function LiveEvents() {
@@ -57,17 +57,5 @@ function Row({ event }: { event: Event }) {
         <Time at={event.happened_at} relative />
       </div>
     </li>
-  )
-}
-
-const SAYS = { starting: 'connecting', live: 'live', polling: 'not live, every 5 s' } as const
-
-function LiveMark() {
-  const state = useLiveState()
-  return (
-    <span className={`fresh ${state === 'live' ? '' : 'late'}`}>
-      <i aria-hidden="true" />
-      {t(SAYS[state])}
-    </span>
   )
 }

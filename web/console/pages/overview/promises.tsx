@@ -12,7 +12,7 @@ export function Promises() {
   const read = useRead('v4GetLedger', {}, { topics: TOPICS, every: 30_000 })
   const { data } = read
   if (data === undefined) return read.error ? <Fault error={read.error} retry={read.refetch} /> : <div className="promises waits" />
-  const sum = (of: 'overdue' | 'broken' | 'kept' | 'held') => data.data.reduce((total, entry) => total + (entry[of] ?? 0), 0)
+  const sum = (of: 'promised' | 'overdue' | 'broken' | 'kept' | 'held') => data.data.reduce((total, entry) => total + (entry[of] ?? 0), 0)
   const [overdue, broken, kept, held] = [sum('overdue'), sum('broken'), sum('kept'), sum('held')]
   const tone = overdue > 0 ? 'bad' : broken > 0 || held > 0 ? 'warn' : 'good'
   return (
@@ -21,7 +21,9 @@ export function Promises() {
         <Icon name={tone === 'good' ? 'shield' : 'warn'} size={18} />
         <span>
           <strong>{verdict(overdue, broken, held)}</strong>{' '}
-          {counted(kept, '{n} promise kept in 24 hours.', '{n} promises kept in 24 hours.')}
+          {sum('promised') === 0
+            ? t('Nothing was promised in 24 hours.')
+            : counted(kept, '{n} promise kept in 24 hours.', '{n} promises kept in 24 hours.')}
         </span>
         <span className="promises-fold">
           <Icon name="fold" size={14} />

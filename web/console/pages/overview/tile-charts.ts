@@ -1,26 +1,15 @@
-import { useQueries } from '@tanstack/react-query'
 import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
-import type { ApiError } from '../../data/api-error.ts'
-import { addressOfCall, type Input } from '../../data/operations.ts'
-import { usePlace } from '../../data/place.ts'
-import { keyOf } from '../../data/read.ts'
-import { request } from '../../data/request.ts'
+import type { Input } from '../../data/operations.ts'
+import { useRead } from '../../data/read.ts'
 
-export type ChartRead = { data: AnalyticsChart | undefined; error: ApiError | null; refetch: () => unknown; isPlaceholderData: boolean }
+type Query = Omit<Input<'v4ListAnalyticsCharts'>['query'], 'codes[]' | 'previous'>
 
-/** The charts of the tiles, in their order. */
-export function useTileCharts(codes: readonly string[], query: Input<'v4GetAnalyticsChart'>['query']): ChartRead[] {
-  const place = usePlace()
-  return useQueries({
-    queries: codes.map(code => {
-      const input = { path: { chart_code: code }, query: { ...query, previous: true } }
-      return {
-        queryKey: keyOf(place, 'v4GetAnalyticsChart', input),
-        enabled: place !== undefined,
-        meta: { topics: ['facts'] },
-        queryFn: ({ signal }: { signal: AbortSignal }) =>
-          request<AnalyticsChart>(addressOfCall(place!, 'v4GetAnalyticsChart', input), { method: 'GET', signal }),
-      }
-    }),
-  }) as ChartRead[]
+/** The charts of the tiles by their codes, of one moment. */
+export function useTileCharts(codes: readonly string[], query: Query) {
+  const read = useRead('v4ListAnalyticsCharts', { query: { ...query, 'codes[]': [...codes], previous: true } }, { topics: ['facts'] })
+  const charts = new Map<string, AnalyticsChart>(read.data?.data.map(chart => [chart.code, chart]))
+  const shown = read.data?.data[0]
+  // A minute later is no other question: only another range or currency dims what is shown.
+  const isStale = shown !== undefined && (shown.from !== query.from || shown.currency !== (query.currency ?? 'USD'))
+  return { charts, isStale, error: read.error, refetch: read.refetch }
 }

@@ -1,28 +1,29 @@
+import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
 import { Spark } from '../../chart/spark.tsx'
 import { titleOfChart } from '../../data/charts.ts'
 import { usePreferences } from '../../data/session.ts'
 import { Delta, Figure } from '../../parts/amount.tsx'
-import { Fault } from '../../parts/fault.tsx'
 import { bucket } from '../../parts/format.ts'
 import { t } from '../../parts/t.ts'
 import { To } from '../../parts/to.tsx'
-import type { ChartRead } from './tile-charts.ts'
 import { figuresOf, isGood } from './tiles.ts'
 
+type Props = {
+  code: string
+  /** Undefined while it is not there. */
+  chart: AnalyticsChart | undefined
+  range: string
+  failed: boolean
+  /** What is shown is of another range or currency, until the new one is there. */
+  stale: boolean
+}
+
 /** One figure with its change and its course. It leads to its chart, over the same range. */
-export function Tile({ code, read, range }: { code: string; read: ChartRead; range: string }) {
+export function Tile({ code, chart, range, failed, stale }: Props) {
   const title = titleOfChart(code)
   const { zone } = usePreferences()
-  const { data, error } = read
-  if (data === undefined && error)
-    return (
-      <div className="card tile">
-        <span className="tile-name">{title}</span>
-        <Fault error={error} retry={read.refetch} />
-      </div>
-    )
-  const figures = data && figuresOf(data)
-  const measure = data?.measure
+  const figures = chart && figuresOf(chart)
+  const measure = chart?.measure
   return (
     <To to={`/charts/${code}`} search={{ range }} className="card tile">
       <span className="tile-name">
@@ -31,33 +32,32 @@ export function Tile({ code, read, range }: { code: string; read: ChartRead; ran
           <span className="tile-until">{t('until {day}', { day: bucket(figures.until - 1, 'day', zone) })}</span>
         )}
       </span>
-      {data && figures && measure ? (
-        <div className={read.isPlaceholderData ? 'tile-body stale' : 'tile-body'}>
+      {chart && figures && measure ? (
+        <div className={stale ? 'tile-body stale' : 'tile-body'}>
           <span className="tile-value">
-            <Figure value={figures.now} measure={measure} currency={data.currency} short />
+            <Figure value={figures.now} measure={measure} currency={chart.currency} short />
           </span>
           <span className="tile-change">
             <Delta now={figures.now} before={figures.before} good={isGood(code)} moving={figures.moving} />
             {figures.before !== 0 && (
               <span className="tile-before">
-                {t('was')} <Figure value={figures.before} measure={measure} currency={data.currency} short />
+                {t('was')} <Figure value={figures.before} measure={measure} currency={chart.currency} short />
               </span>
             )}
           </span>
           <Spark values={figures.values} previous={figures.previous} open={figures.open} level={figures.level} />
         </div>
       ) : (
-        <TileBars />
+        <NotYet failed={failed} />
       )}
     </To>
   )
 }
 
-const TileBars = () => (
-  <div className="tile-body" role="status" aria-label={t('Loading')}>
-    <span className="tile-value">
-      <span className="tile-bar" />
-    </span>
+/** In the size of what comes. A failure is told once, above the tiles. */
+const NotYet = ({ failed }: { failed: boolean }) => (
+  <div className="tile-body">
+    <span className="tile-value">{failed ? <span className="faint">–</span> : <span className="tile-bar" />}</span>
     <span className="tile-change" />
     <Spark values={[]} />
   </div>

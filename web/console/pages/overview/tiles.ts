@@ -1,5 +1,7 @@
 import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
 
+import { openFromOf } from '../../chart/picture-of.ts'
+
 /** What a tile shows, out of the answer of its chart; nothing in it is computed here. */
 export type TileFigures = {
   now: number
@@ -33,18 +35,17 @@ export function figuresOf(chart: AnalyticsChart): TileFigures | undefined {
   const series = chart.summarySeries ?? chart.series[0]
   if (series === undefined) return undefined
   const starts = series.data.map(point => point.start_time)
-  const opens = chart.incomplete_from === null ? -1 : starts.findIndex(start => start >= chart.incomplete_from!)
-  // The end of the range cuts the last bucket.
-  const open = opens >= 0 ? opens : starts.length - 1
+  const openFrom = openFromOf(chart)
+  const open = openFrom === null ? -1 : starts.findIndex(start => start >= openFrom)
   const known = series.complete !== undefined && series.complete.to > chart.from ? series.complete : undefined
   return {
     now: known?.total ?? series.total,
     before: known?.totalPrev ?? series.totalPrev,
     values: series.data.map(point => point.value),
     previous: series.dataPrev?.map(point => point.value),
-    open,
+    open: open < 0 ? starts.length : open,
     level: chart.totalType === 'last',
-    until: known?.to,
+    until: known !== undefined && known.to < chart.to ? known.to : undefined,
     moving: series.complete !== undefined && known === undefined,
   }
 }

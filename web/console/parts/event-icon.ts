@@ -1,4 +1,4 @@
-import type { IconName } from '../../parts/icon.tsx'
+import type { IconName } from './icon.tsx'
 
 const LOOKS: readonly [RegExp, { icon: IconName; tone: string }][] = [
   [/refund|expired|fail/, { icon: 'undo', tone: 'warn' }],

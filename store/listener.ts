@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { KEEP_ALIVE } from '../store/connect.ts'
+import { KEEP_ALIVE } from './connect.ts'
 
 export type Listener = { stop(): Promise<void> }
 

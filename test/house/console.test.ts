@@ -1,0 +1,52 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { PALETTE } from '../../web/console/chart/palette.ts'
+import { ROOT, withoutComments } from './sources.ts'
+
+const FOLDER = 'web/console'
+const files = readdirSync(join(ROOT, FOLDER), { recursive: true, encoding: 'utf8' })
+  .filter(name => /\.(tsx?|css)$/.test(name) && !name.startsWith('dist/'))
+  .map(name => ({ name, text: readFileSync(join(ROOT, FOLDER, name), 'utf8') }))
+const scripts = files.filter(({ name }) => !name.endsWith('.css'))
+const named = (found: typeof files) => found.map(({ name }) => name)
+
+/** The only files that name colours. */
+const OF_COLOURS = new Set(['styles/tokens.css', 'chart/palette.ts'])
+
+describe('the pages of the console', () => {
+  test('are files of at most 250 lines', () => {
+    expect(files.length).toBeGreaterThan(60)
+    expect(named(files.filter(({ text }) => text.split('\n').length > 251))).toEqual([])
+  })
+
+  test('name colours in one place', () => {
+    const colour = /#[0-9a-f]{6}\b|#[0-9a-f]{3}\b(?=[;,)\s])|\brgba?\(|\bhsla?\(/i
+    expect(named(files.filter(({ name, text }) => !OF_COLOURS.has(name) && colour.test(withoutComments(text))))).toEqual([])
+  })
+
+  test('have the same colours of series in files and mails as on the screen', () => {
+    const light = files.find(({ name }) => name === 'styles/tokens.css')!.text.split('[data-mantine-color-scheme="dark"]')[0]!
+    const token = (of: string) => light.match(new RegExp(`--${of}: (#[0-9a-f]{6});`))?.[1]
+    expect(PALETTE.series.map((_, at) => token(`c${at}`))).toEqual([...PALETTE.series])
+    const { previous, text, soft, line, axis, panel } = PALETTE
+    expect(['prev', 'text', 'soft', 'line', 'line-strong', 'panel'].map(token)).toEqual([previous, text, soft, line, axis, panel])
+  })
+
+  test('import only themselves and the types of the client', () => {
+    const outside = scripts.flatMap(({ name, text }) =>
+      [...withoutComments(text).matchAll(/(import (?:type )?)[^'\n]*from '((?:\.\.\/)+[^']+)'/g)]
+        .map(([, how, path]) => ({ how, path: join(FOLDER, name, '..', path!) }))
+        .filter(
+          ({ how, path }) => !path.startsWith(`${FOLDER}/`) && !(path === 'clients/typescript/src/index.ts' && how === 'import type '),
+        )
+        .map(({ path }) => `${name} imports ${path}`),
+    )
+    expect(outside).toEqual([])
+  })
+
+  test('write no markup from texts and no style elements, and let the page behind scroll', () => {
+    const forbidden = /dangerouslySetInnerHTML|\.innerHTML|<style|lockScroll(?!=\{false\}|: false)/
+    expect(named(scripts.filter(({ text }) => forbidden.test(withoutComments(text))))).toEqual([])
+  })
+})

@@ -1,0 +1,15 @@
+import { useLiveState } from '../data/live.ts'
+import { t } from './t.ts'
+
+const SAYS = { starting: 'connecting', live: 'live', polling: 'not live, every 5 s' } as const
+
+/** Whether what one sees comes by itself at once, or is asked for. */
+export function LiveMark() {
+  const state = useLiveState()
+  return (
+    <span className={state === 'live' ? 'fresh' : 'fresh late'}>
+      <i aria-hidden="true" />
+      {t(SAYS[state])}
+    </span>
+  )
+}
