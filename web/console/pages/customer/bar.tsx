@@ -68,9 +68,14 @@ export function Bar({ id, story, now }: { id: string; story: Story; now: number 
         </div>
         <div className="bar-axis" aria-hidden="true">
           {ticksOf(from, to, zone)
-            .filter(time => Math.abs(time - now) / (to - from) > 0.06)
-            .map(time => (
-              <span key={time} className={isLate(time, from, to) ? 'late' : undefined} style={{ left: x(time) }}>
+            .map(time => ({ time, apart: Math.abs(time - now) / (to - from) }))
+            .filter(({ apart }) => apart > TOO_NEAR)
+            .map(({ time, apart }) => (
+              <span
+                key={time}
+                className={[isLate(time, from, to) && 'late', apart < 4 * TOO_NEAR && 'near'].filter(Boolean).join(' ') || undefined}
+                style={{ left: x(time) }}
+              >
                 {dateFormat('en-GB', { timeZone: zone, month: 'short', year: 'numeric' }).format(time)}
               </span>
             ))}
@@ -121,6 +126,8 @@ function Stretch({
   )
 }
 
+/** The part of the bar that a label of a month takes from that of today. */
+const TOO_NEAR = 0.06
 const STEPS = [1, 2, 3, 6, 12, 24, 60]
 const DAY = 86_400_000
 const MOST_TICKS = 9
