@@ -106,6 +106,8 @@ function Series({
 }) {
   const { at, spans } = layout.shown[place]!
   const { open, shown, stacked } = layout
+  // A part that is always nothing would draw its line over the one below it.
+  if (stacked && spans.every(span => span === undefined || span[0] === span[1])) return null
   const end = spans.length
   const ink = palette?.series[colourOf(at)]
   const name = `series s${colourOf(at)}`
