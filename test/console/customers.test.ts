@@ -69,7 +69,7 @@ async function seed() {
   await buy('3', '9.99', -43, -13)
   await buy('4', '9.99', -13, 17)
   await api.call('PATCH', `/v4/users/${sam}/purchases/${second}`, { body: { refunded_at: iso(-60), refunded_amount: '4.00' } })
-  await purchaseOf(api, refused, { app_store_data: { transaction_id: '4', product_id: 'pro.monthly' } })
+  await purchaseOf(api, refused, { purchased_at: iso(-1), app_store_data: { transaction_id: '4', product_id: 'pro.monthly' } })
   const shared = { event_id: 'shared', event_name: 'note_shared', customer_uid: sam, happened_at: iso(0), platform: 'iOS' }
   await api.call('POST', '/v4/events', { body: { events: [shared] } })
   await api.call('POST', `/v4/users/${sam}/entitlements`, {
@@ -100,12 +100,14 @@ const open = async (path: string, wait: string) => {
 }
 /** The page in both themes, wide and narrow. */
 async function expectSoundEverywhere(name: string) {
-  for (const theme of ['light', 'dark'] as const)
-    for (const width of [1440, 390]) {
-      await page.emulateMedia({ colorScheme: theme })
-      await page.setViewportSize({ width, height: 900 })
-      await expectSound(page, `${name}-${theme}-${width}`)
-    }
+  for (const [theme, width] of [
+    ['light', 1440],
+    ['dark', 390],
+  ] as const) {
+    await page.emulateMedia({ colorScheme: theme })
+    await page.setViewportSize({ width, height: 900 })
+    await expectSound(page, `${name}-${theme}-${width}`)
+  }
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize({ width: 1440, height: 900 })
   expect(await page.evaluate('document.querySelectorAll("style").length')).toBe(0)
@@ -210,7 +212,7 @@ describe('a customer', () => {
   test('access is taken and given back with its beginning, and given for 30 days', async () => {
     const before = await beta()
     await open(`/customers/${sam}`, '.access li')
-    await page.getByRole('button', { name: 'Take beta away' }).press('Enter')
+    await page.getByRole('button', { name: 'Take away beta' }).press('Enter')
     await page.getByText('Access to beta is taken away').waitFor()
     expect(await beta()).toBeUndefined()
     await page.getByRole('button', { name: 'Undo' }).press('Enter')
@@ -261,7 +263,7 @@ describe('a customer', () => {
     const viewer = await signedIn('viewer')
     await viewer.page.goto(`${api.url}/console/customers/${sam}`)
     await viewer.page.locator('.access li').first().waitFor()
-    for (const name of ['Give access', 'Take beta away', 'Edit'])
+    for (const name of ['Give access', 'Take away beta', 'Edit'])
       expect([name, await viewer.page.getByRole('button', { name, exact: true }).isDisabled()]).toEqual([name, true])
     await viewer.page.getByRole('button', { name: 'More', exact: true }).click()
     await viewer.page.getByRole('menuitem', { name: 'Erase needs the role admin' }).waitFor()

@@ -77,7 +77,7 @@ function Held({ one, take, waits, denied }: { one: UserEntitlement; take: () => 
             className="access-take"
             disabled={denied || waits}
             onClick={take}
-            aria-label={t('Take {name} away', { name: id })}
+            aria-label={t('Take away {name}', { name: id })}
           >
             {t('Take away')}
           </Button>

@@ -1,4 +1,5 @@
 import { Button, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAddress } from '../../data/address.ts'
 import { useDryRun } from '../../data/dry-run.ts'
@@ -32,6 +33,7 @@ const GOES = [
 
 function Form({ id, erasing }: { id: string; erasing: ReturnType<typeof useWrite<'v4DeleteCustomer'>> }) {
   const [, set] = useAddress()
+  const client = useQueryClient()
   const [typed, setTyped] = useState('')
   const input = { path: { customer_id: id } }
   const plan = useDryRun('v4DeleteCustomer', input)
@@ -40,7 +42,9 @@ function Form({ id, erasing }: { id: string; erasing: ReturnType<typeof useWrite
     if (typed !== id) return
     try {
       await send(input)
+      // First the address, so that the page never says that the id is wrong.
       set({ at: undefined, erased: 'yes' })
+      await client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[1] === 'v4GetCustomer' })
     } catch {
       // It is shown as `error`.
     }
