@@ -13,7 +13,7 @@ import type { Period, Story } from './periods.ts'
 export function Bar({ id, story, now }: { id: string; story: Story; now: number }) {
   const { zone } = usePreferences()
   const [at, setAt] = useState<number>()
-  const { periods, marks, lanes, from, to } = story
+  const { periods, marks, gaps, lanes, from, to } = story
   const x = (time: number) => `${(((Math.min(to, Math.max(from, time)) - from) / (to - from)) * 100).toFixed(3)}%`
   const width = (start: number, end: number) => `${((Math.max(0, Math.min(to, end) - start) / (to - from)) * 100).toFixed(3)}%`
   const shown = at === undefined ? undefined : periods[at]
@@ -60,6 +60,9 @@ export function Bar({ id, story, now }: { id: string; story: Story; now: number 
               place={(start, end) => ({ left: x(start), width: width(start, end), top: period.lane * 32 + 3 })}
               onPoint={() => setAt(index)}
             />
+          ))}
+          {gaps.map(({ start, end }) => (
+            <span key={start} className="bar-gap" style={{ left: x(start), width: width(start, end) }} />
           ))}
           {marks.map(({ key, at: time, purchase }) => (
             <i key={key} className="bar-mark" style={{ left: x(time) }} title={`${purchase.product_id}, ${day(time, zone)}`} />

@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react'
 import type { TimelineEntry } from '../../../../clients/typescript/src/index.ts'
+import { shortId } from '../../parts/copy.tsx'
 import type { IconName } from '../../parts/icon.tsx'
 import { StatusChip, toneOf } from '../../parts/status-chip.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
@@ -9,11 +10,11 @@ import type { EntryOf, Row } from './timeline-rows.ts'
 
 export type Described = { icon: IconName; tone: string; title: string; more?: ReactNode }
 
-/** An entry of the timeline as it is read. */
-export function describe({ entry, event, times = 1 }: Pick<Row, 'entry' | 'event' | 'times'>): Described {
+/** An entry of the timeline of the customer `id` as it is read. */
+export function describe(id: string, { entry, event, times = 1 }: Pick<Row, 'entry' | 'event' | 'times'>): Described {
   switch (entry.kind) {
     case 'purchase':
-      return purchase(entry, event)
+      return purchase(id, entry, event)
     case 'event':
       return ofEvent(entry)
     case 'access':
@@ -62,12 +63,13 @@ export function describe({ entry, event, times = 1 }: Pick<Row, 'entry' | 'event
 /** Kinds may be added. */
 const unknown = (entry: never): Described => ({ icon: 'dots', tone: '', title: plain(String((entry as TimelineEntry).kind)) })
 
-function purchase(entry: EntryOf<'purchase'>, event: EntryOf<'event'> | undefined): Described {
+function purchase(id: string, entry: EntryOf<'purchase'>, event: EntryOf<'event'> | undefined): Described {
   const { action, amount, currency, period_type, product_id, platform, expires_at } = entry
   const price = `${amount} ${currency}`
+  const owner = entry.user_id === null || entry.user_id === id ? undefined : t('shared by {user}', { user: shortId(entry.user_id) })
   const more = (
     <>
-      {[event?.title, product_id, plain(platform)].filter(Boolean).join(' · ')}
+      {[event?.title, product_id, plain(platform), owner].filter(Boolean).join(' · ')}
       {action === 'payment' && expires_at && (
         <>
           {' '}

@@ -1,4 +1,5 @@
 import { useRead } from '../../data/read.ts'
+import { shortId } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -67,7 +68,7 @@ function OnePurchase({ user, id }: { user: string; id: string }) {
           <div className="drawer-actions">
             {purchase.user_id !== user && (
               <To to={`/customers/${encodeURIComponent(purchase.user_id)}`} className="link">
-                {t('shared by {user}', { user: purchase.user_id })}
+                {t('shared by {user}', { user: shortId(purchase.user_id) })}
               </To>
             )}
             <ShowTheCall name="v4GetUserPurchase" input={input} />
@@ -115,7 +116,7 @@ function FromTimeline({ id, kind, entry }: { id: string; kind: Kind; entry: stri
               })}
             />
           )
-        const { title, more } = describe({ entry: found })
+        const { title, more } = describe(id, { entry: found })
         return (
           <>
             <div className="drawer-actions">

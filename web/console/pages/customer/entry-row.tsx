@@ -7,11 +7,11 @@ import { runReason } from './reasons.ts'
 import type { Row } from './timeline-rows.ts'
 
 /** A row of the timeline; its title opens the details. */
-export function EntryRow({ row }: { row: Row }) {
+export function EntryRow({ id, row }: { id: string; row: Row }) {
   const [, set] = useAddress()
   const { entry, skipped = [] } = row
-  const { icon, tone, title, more } = describe(row)
-  const open = (kind: string, id: string) => set({ at: `${kind}.${id}` }, { push: true })
+  const { icon, tone, title, more } = describe(id, row)
+  const open = (kind: string, key: string) => set({ at: `${kind}.${key}` }, { push: true })
   return (
     <li>
       <span className={`node ${tone}`}>

@@ -3,9 +3,9 @@ import { counted, t } from '../../parts/t.ts'
 import { Table } from '../../parts/table.tsx'
 import { To } from '../../parts/to.tsx'
 import { day, ownerOf, PERIODS, priceOf, spanText, storeOf } from './period-texts.ts'
-import type { Mark, Period, Story } from './periods.ts'
+import type { Gap, Mark, Period, Story } from './periods.ts'
 
-type Row = { key: string; when: string; at: number; state: string; purchase: Period['purchase'] }
+type Row = { key: string; when: string; at: number; state: string; purchase?: Period['purchase'] }
 
 /** The bar as a table: the latest first. */
 export function PeriodList({ id, story, now }: { id: string; story: Story; now: number }) {
@@ -18,7 +18,8 @@ export function PeriodList({ id, story, now }: { id: string; story: Story; now: 
     purchase: period.purchase,
   })
   const markRow = ({ key, at, purchase }: Mark): Row => ({ key, at, when: day(at, zone), state: t('one-time purchase'), purchase })
-  const rows = [...story.periods.map(periodRow), ...story.marks.map(markRow)].sort((a, b) => b.at - a.at)
+  const gapRow = (gap: Gap): Row => ({ key: `gap-${gap.start}`, at: gap.start, when: spanText(gap, zone), state: t('nothing') })
+  const rows = [...story.periods.map(periodRow), ...story.marks.map(markRow), ...story.gaps.map(gapRow)].sort((a, b) => b.at - a.at)
   return (
     <details className="bar-list">
       <summary>{counted(rows.length, 'As a list: {n} row', 'As a list: {n} rows')}</summary>
@@ -29,11 +30,16 @@ export function PeriodList({ id, story, now }: { id: string; story: Story; now: 
         columns={[
           { key: 'when', head: t('When'), cell: ({ when }) => <span className="nowrap">{when}</span> },
           { key: 'state', head: t('What'), cell: ({ state }) => state },
-          { key: 'product', head: t('Product'), cell: ({ purchase }) => <span className="bar-product">{purchase.product_id}</span> },
-          { key: 'price', head: t('Price'), figures: true, cell: ({ purchase }) => <span className="nowrap">{priceOf(purchase)}</span> },
-          { key: 'refund', head: t('Refunded'), figures: true, wideOnly: true, cell: ({ purchase }) => refundOf(purchase) },
-          { key: 'store', head: t('Store'), wideOnly: true, cell: ({ purchase }) => storeOf(purchase) },
-          { key: 'owner', head: t('Whose'), wideOnly: true, cell: ({ purchase }) => <Owner id={id} purchase={purchase} /> },
+          { key: 'product', head: t('Product'), cell: ({ purchase }) => <span className="bar-product">{purchase?.product_id}</span> },
+          {
+            key: 'price',
+            head: t('Price'),
+            figures: true,
+            cell: ({ purchase }) => <span className="nowrap">{purchase && priceOf(purchase)}</span>,
+          },
+          { key: 'refund', head: t('Refunded'), figures: true, wideOnly: true, cell: ({ purchase }) => purchase && refundOf(purchase) },
+          { key: 'store', head: t('Store'), wideOnly: true, cell: ({ purchase }) => purchase && storeOf(purchase) },
+          { key: 'owner', head: t('Whose'), wideOnly: true, cell: ({ purchase }) => purchase && <Owner id={id} purchase={purchase} /> },
         ]}
       />
     </details>

@@ -1,4 +1,5 @@
 import type { Purchase } from '../../../../clients/typescript/src/index.ts'
+import { shortId } from '../../parts/copy.tsx'
 import { dateFormat } from '../../parts/format.ts'
 import { plain, t } from '../../parts/t.ts'
 import type { Period, PeriodKind } from './periods.ts'
@@ -48,7 +49,7 @@ export function spanText({ start, end }: Pick<Period, 'start' | 'end'>, zone: st
 
 /** Whose purchase it is, where it is not simply this customer's. */
 export function ownerOf({ user_id, is_family_shared }: Purchase, id: string): string | undefined {
-  if (user_id !== id) return t('shared by {user}', { user: user_id })
+  if (user_id !== id) return t('shared by {user}', { user: shortId(user_id) })
   return is_family_shared ? t('shared in the family') : undefined
 }
 

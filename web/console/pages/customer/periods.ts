@@ -4,11 +4,16 @@ export type PeriodKind = 'trial' | 'paid' | 'part' | 'refunded' | 'grace' | 'ret
 /** A stretch of the bar, in milliseconds. `end` undefined: it goes on, and nothing says until when. */
 export type Period = { key: string; kind: PeriodKind; start: number; end: number | undefined; purchase: Purchase; lane: number }
 export type Mark = { key: string; at: number; purchase: Purchase }
-export type Story = { periods: Period[]; marks: Mark[]; lanes: number; from: number; to: number }
+/** Between subscriptions: neither a period, nor one whose charge is still tried. */
+export type Gap = { start: number; end: number }
+export type Story = { periods: Period[]; marks: Mark[]; gaps: Gap[]; lanes: number; from: number; to: number }
 
 const DAY = 86_400_000
 /** As much room after today as a part of what was before, and a week at least, so that what is ahead is seen. */
 const AHEAD = 0.3
+
+/** Periods of a store follow each other within the hour. */
+const SHORTEST_GAP = 3_600_000
 
 const ms = (time: string) => Date.parse(time)
 
@@ -69,8 +74,20 @@ export function storyOf(purchases: readonly Purchase[], now: number): Story | un
   return {
     periods: periods.sort((a, b) => a.start - b.start || a.lane - b.lane),
     marks: marks.map(purchase => ({ key: purchase.id, at: ms(purchase.purchased_at), purchase })),
+    gaps: gapsOf(periods, now),
     lanes: Math.max(1, ends.length),
     from,
     to: Math.max(to, from + DAY),
   }
+}
+
+/** `periods` by their start. What follows the last one is no gap: nothing says that somebody comes back. */
+function gapsOf(periods: readonly Period[], now: number): Gap[] {
+  const gaps: Gap[] = []
+  let until = periods[0]?.start ?? now
+  for (const { start, end } of periods) {
+    if (start - until > SHORTEST_GAP) gaps.push({ start: until, end: start })
+    until = Math.max(until, end ?? now)
+  }
+  return gaps
 }

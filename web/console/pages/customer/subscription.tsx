@@ -61,6 +61,12 @@ function Drawn({ id, purchases, cut }: { id: string; purchases: readonly Purchas
               {t('ahead')}
             </li>
           )}
+          {story.gaps.length > 0 && (
+            <li>
+              <i className="bar-gap" aria-hidden="true" />
+              {t('nothing')}
+            </li>
+          )}
           {story.marks.length > 0 && (
             <li>
               <i className="bar-mark" aria-hidden="true" />

@@ -58,7 +58,7 @@ export function Timeline({ id }: { id: string }) {
           />
         }
       >
-        {data => <Months rows={rowsOf(data)} />}
+        {data => <Months id={id} rows={rowsOf(data)} />}
       </DataState>
       {read.hasNextPage && (
         <div className="customer-more">
@@ -71,7 +71,7 @@ export function Timeline({ id }: { id: string }) {
   )
 }
 
-function Months({ rows }: { rows: readonly Row[] }) {
+function Months({ id, rows }: { id: string; rows: readonly Row[] }) {
   const { zone } = usePreferences()
   const monthOf = ({ at }: Row) => dateFormat('en-GB', { month: 'long', year: 'numeric', timeZone: zone }).format(dateOf(at))
   return [...Map.groupBy(rows, monthOf)].map(([month, own]) => (
@@ -79,7 +79,7 @@ function Months({ rows }: { rows: readonly Row[] }) {
       <h3 className="timeline-month">{month}</h3>
       <ul className="line">
         {own.map(row => (
-          <EntryRow key={row.key} row={row} />
+          <EntryRow key={row.key} id={id} row={row} />
         ))}
       </ul>
     </section>

@@ -66,8 +66,8 @@ export function Why({ id, onClose }: { id: string; onClose: () => void }) {
             {data
               .filter((entry): entry is EntryOf<'delivery'> => entry.kind === 'delivery' && NOT_SENT.has(entry.status))
               .map(entry => (
-                <Line key={entry.id} at={entry.at} opens={`delivery.${entry.id}`} title={describe({ entry }).title}>
-                  {describe({ entry }).more}
+                <Line key={entry.id} at={entry.at} opens={`delivery.${entry.id}`} title={describe(id, { entry }).title}>
+                  {describe(id, { entry }).more}
                 </Line>
               ))}
           </Found>
