@@ -79,7 +79,7 @@ describe('the overview', () => {
     await page.reload()
     await shown(page)
     await page.waitForSelector('.line.live li')
-    for (const width of [1440, 390]) {
+    for (const width of [1440, 861, 390]) {
       await page.setViewportSize({ width, height: 900 })
       await expectSound(page, `overview-${theme}-${width}`)
     }
