@@ -4,7 +4,7 @@ import { useSession } from '../data/session.ts'
 import { Icon } from './icon.tsx'
 import { t } from './t.ts'
 
-export const AGAIN = 'sign_in_again'
+const AGAIN = 'sign_in_again'
 
 /**
  * Shows what is sensitive only to somebody who gave the password or a code in the last ten minutes; until then, a link to the page that asks

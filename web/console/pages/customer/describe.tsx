@@ -148,7 +148,7 @@ function delivery({ event_name, integration_title, integration_id, status, reaso
 }
 
 /** `v4SetUserProperties`: `Set user properties`. */
-export const operationText = (operation: string): string =>
+const operationText = (operation: string): string =>
   plain(
     operation
       .replace(/^v\d+/, '')

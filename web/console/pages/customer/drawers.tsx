@@ -9,10 +9,9 @@ import { TestEvent } from './test-event.tsx'
 import { Why } from './why.tsx'
 
 /** The drawer that the address names. */
-export function Drawers({ id, view }: { id: string; view: CustomerData }) {
-  const [{ at }, set] = useAddress()
+export default function Drawers({ id, view, at }: { id: string; view: CustomerData; at: string }) {
+  const [, set] = useAddress()
   const onClose = () => set({ at: undefined })
-  if (at === undefined) return null
   switch (at) {
     case 'give':
       return <GiveAccess id={id} view={view} onClose={onClose} />

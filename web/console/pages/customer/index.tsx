@@ -2,6 +2,8 @@ import './customer.css'
 import './bar.css'
 import './timeline.css'
 import { useParams } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { useAddress } from '../../data/address.ts'
 import { useRead } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
 import { Bars } from '../../parts/data-state.tsx'
@@ -10,7 +12,6 @@ import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
 import { Access } from './access.tsx'
 import { Actions } from './actions.tsx'
-import { Drawers } from './drawers.tsx'
 import { About, nameOf } from './head.tsx'
 import { NotHere } from './not-here.tsx'
 import { Person } from './person.tsx'
@@ -25,7 +26,11 @@ export default function Customer() {
   return <One key={id} id={id} />
 }
 
+// They are loaded when the first of them opens.
+const Drawers = lazy(() => import('./drawers.tsx'))
+
 function One({ id }: { id: string }) {
+  const [search] = useAddress()
   const read = useRead('v4GetCustomer', { path: { customer_id: id } }, { topics: ['events'] })
   const view = read.data?.data
   if (read.error?.status === 404) return <NotHere id={id} />
@@ -55,7 +60,7 @@ function One({ id }: { id: string }) {
               <Properties view={view} />
             </div>
           </div>
-          <Drawers id={id} view={view} />
+          <Suspense fallback={null}>{search.at && <Drawers id={id} view={view} at={search.at} />}</Suspense>
         </>
       )}
     </Page>

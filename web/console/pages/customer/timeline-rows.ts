@@ -34,7 +34,7 @@ export const timelineInput = (id: string, kinds: readonly Kind[], limit = ON_PAG
   query: { limit, ...(kinds.length > 0 && { 'kinds[]': [...kinds] }) },
 })
 
-export const keyOf = ({ kind, id, at }: TimelineEntry): string => `${kind} ${id} ${at}`
+const keyOf = ({ kind, id, at }: TimelineEntry): string => `${kind} ${id} ${at}`
 
 /** The events that only say that a purchase happened: they stand in its row. */
 const OF_PAYMENT = /^(trial_started|trial_converted|subscription_(started|renewed|refunded)|in_app_purchase|in_app_refunded)$/

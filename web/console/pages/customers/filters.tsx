@@ -1,4 +1,3 @@
-import { TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
 import { useAddress } from '../../data/address.ts'
@@ -28,21 +27,22 @@ function Search() {
   const send = useDebouncedCallback((value: string) => set({ q: value.trim() || undefined, cursor: undefined }), 180)
   useEffect(() => setText(before => (before.trim() === given ? before : given)), [given])
   return (
-    <TextInput
-      type="search"
-      size="xs"
-      className="customers-search"
-      leftSection={<Icon name="search" size={14} />}
-      aria-label={t('Search customers')}
-      placeholder={t('Id, identity, e-mail, name or transaction')}
-      maxLength={LONGEST}
-      data-filter
-      value={text}
-      onChange={({ currentTarget: { value } }) => {
-        setText(value)
-        send(value)
-      }}
-    />
+    <label className="customers-search">
+      <Icon name="search" size={14} />
+      <span className="unseen">{t('Search customers')}</span>
+      <input
+        type="search"
+        placeholder={t('Id, identity, e-mail, name or transaction')}
+        maxLength={LONGEST}
+        spellCheck={false}
+        data-filter
+        value={text}
+        onChange={({ currentTarget: { value } }) => {
+          setText(value)
+          send(value)
+        }}
+      />
+    </label>
   )
 }
 
