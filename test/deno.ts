@@ -102,8 +102,6 @@ export const ON_DENO: Record<string, string[]> = {
     'operators/passkeys',
     'operators/sign-in',
     'operators/single-sign-on',
-    'operators/single-sign-on-modes',
-    'operators/single-sign-on-required',
     'oauth/flow',
     'oversight/ledger',
     'purchases/subscriptions',

@@ -60,7 +60,7 @@ async function signIn(page: Page, email: string) {
 }
 
 const TILE = 'a.tile .tile-value .figure'
-const shown = (page: Page) => page.waitForFunction(selector => document.querySelectorAll(selector).length === 8, TILE)
+const shown = (page: Page) => expect.poll(() => page.locator(TILE).count(), { timeout: 10_000 }).toBe(8)
 
 describe('the overview', () => {
   let page: Page
@@ -79,7 +79,7 @@ describe('the overview', () => {
     await page.reload()
     await shown(page)
     await page.waitForSelector('.line.live li')
-    for (const width of [1440, 390]) {
+    for (const width of [1440, 861, 390]) {
       await page.setViewportSize({ width, height: 900 })
       await expectSound(page, `overview-${theme}-${width}`)
     }
@@ -146,13 +146,15 @@ describe('the overview', () => {
     await page.keyboard.press('g')
     await page.keyboard.press('u')
     await page.waitForURL(/\/console\/customers\?p=/)
-    await page.waitForFunction(() => document.activeElement?.id === 'page-title' && document.title.startsWith('Customers'))
+    await expect
+      .poll(() => page.evaluate('document.activeElement?.id + document.title'), { timeout: 10_000 })
+      .toMatch(/^page-titleCustomers/)
   })
 
   test('keeps the page when the session has ended, and goes on after one has signed in elsewhere', async () => {
     const cookies = await page.context().cookies()
     await page.context().clearCookies()
-    await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')))
+    await page.evaluate(`void window.dispatchEvent(new Event('visibilitychange'))`)
     await page.getByRole('dialog').getByText('Your session has ended').waitFor()
     expect(await page.locator(TILE).count()).toBe(8)
     await page.context().addCookies(cookies)
