@@ -30,12 +30,12 @@ export function Drawer({ title, onClose, children }: { title: ReactNode; onClose
     <>
       <div className="veil" aria-hidden="true" />
       <div ref={panel} className="drawer" role="dialog" aria-labelledby={name} tabIndex={-1}>
-        <header className="drawer-head">
+        <div className="drawer-head">
           <h2 id={name}>{title}</h2>
           <button type="button" className="icon-button" aria-label={t('Close')} onClick={onClose}>
             <Icon name="close" />
           </button>
-        </header>
+        </div>
         <div className="drawer-body">{children}</div>
       </div>
     </>,
