@@ -4,9 +4,9 @@ import { Pairs } from '../../parts/card.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
-import { plain, t } from '../../parts/t.ts'
+import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
-import { actorOf, deedOf } from './audit-words.ts'
+import { actorOf, deedOf, thingOf } from './audit-words.ts'
 
 export function AuditDrawer({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
   const [, set] = useAddress()
@@ -18,7 +18,7 @@ export function AuditDrawer({ entry, onClose }: { entry: AuditEntry; onClose: ()
           [t('Who'), actorOf(entry.actor)],
           [t('When'), <Time key="when" at={entry.created_at} />],
           [t('Operation'), <Copy key="operation" text={entry.operation} />],
-          [t('On'), plain(entry.resource)],
+          [t('On'), thingOf(entry.resource)],
           [t('Its id'), entry.resource_id === null ? undefined : <Copy key="id" text={entry.resource_id} />],
           [t('Request'), entry.request_id === null ? undefined : <Copy key="request" text={entry.request_id} />],
           [t('Reason'), entry.reason ?? undefined],

@@ -7,12 +7,12 @@ import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { csv, ExportMenu } from '../../parts/export-menu.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { plain, t } from '../../parts/t.ts'
+import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { AuditDrawer } from './audit-drawer.tsx'
 import { AuditFilters, auditQueryOf, isAuditFiltered, NO_AUDIT_FILTER } from './audit-filters.tsx'
-import { actorOf, deedOf } from './audit-words.ts'
+import { actorOf, deedOf, thingOf } from './audit-words.ts'
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
   { key: 'what', head: t('What'), cell: entry => <span className="key-name">{deedOf(entry.operation)}</span> },
@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     head: t('On'),
     cell: ({ resource, resource_id }) => (
       <>
-        {plain(resource)} {resource_id && <Id>{resource_id}</Id>}
+        {thingOf(resource)} {resource_id && <Id>{resource_id}</Id>}
       </>
     ),
     wideOnly: true,

@@ -17,8 +17,11 @@ export const actorOf = ({ kind, id }: Actor): string => {
   return kind === 'secret_key' || kind === 'project_key' ? `${t(ACTORS[kind])} …${id}` : `${t(ACTORS[kind])} ${id}`
 }
 
+/** `project_settings` as a person reads it. */
+export const thingOf = (resource: string): string => plain(resource).replace(/\bapi\b/i, 'API')
+
 /** `v4UpdateProduct`: `Update product`; commands as they are typed. */
 export const deedOf = (operation: string): string => {
   const words = operation.replace(/^(v\d+|sdk)(?=[A-Z])/, '')
-  return words === operation ? plain(operation) : plain(words.replaceAll(/(?!^)([A-Z])/g, letter => ` ${letter.toLowerCase()}`))
+  return thingOf(words === operation ? operation : words.replaceAll(/(?!^)([A-Z])/g, letter => ` ${letter.toLowerCase()}`))
 }

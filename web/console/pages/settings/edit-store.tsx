@@ -54,9 +54,10 @@ export function EditStore({ platform, config, onClose }: { platform: Platform; c
           void save().catch(setFailed)
         }}
       >
-        {Object.entries(fields).map(([name, label]) => (
+        {Object.entries(fields).map(([name, label], at) => (
           <TextInput
             key={name}
+            data-autofocus={at === 0 || undefined}
             label={t(label)}
             value={form[name] ?? ''}
             maxLength={255}
@@ -64,9 +65,10 @@ export function EditStore({ platform, config, onClose }: { platform: Platform; c
             onChange={({ currentTarget: { value } }) => setForm(last => ({ ...last, [name]: value }))}
           />
         ))}
-        {Object.entries(secrets).map(([name, label]) => (
+        {Object.entries(secrets).map(([name, label], at) => (
           <Textarea
             key={name}
+            data-autofocus={(at === 0 && Object.keys(fields).length === 0) || undefined}
             label={t(label)}
             description={
               valuesOf(before)[`has_${name}`] ? t('Stored, and never shown. Type another one to replace it.') : t('Not stored yet')

@@ -15,7 +15,7 @@ const AuditTab = lazy(() => import('./audit-tab.tsx'))
 
 const TABS: Record<string, { text: string; page: () => ReactNode; call?: ReactNode }> = {
   project: { text: 'Project', page: () => <ProjectTab />, call: <ShowTheCall name="v4GetProjectSettings" input={{}} /> },
-  keys: { text: 'Named keys', page: () => <KeysTab />, call: <ShowTheCall name="v4ListApiKeys" input={{ query: { limit: 100 } }} /> },
+  keys: { text: 'Keys', page: () => <KeysTab />, call: <ShowTheCall name="v4ListApiKeys" input={{ query: { limit: 100 } }} /> },
   stores: {
     text: 'Stores',
     page: () => <StoresTab />,

@@ -15,6 +15,7 @@ import { StatusChip } from '../../parts/status-chip.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
+import { actorOf } from './audit-words.ts'
 import { NewKey } from './new-key.tsx'
 import { RevokeKey } from './revoke-key.tsx'
 
@@ -23,11 +24,23 @@ const isOver = ({ expires_at }: ApiKey) => expires_at !== null && Date.parse(exp
 const COLUMNS: readonly Column<ApiKey>[] = [
   { key: 'name', head: t('Name'), cell: key => <span className="key-name">{key.name}</span> },
   { key: 'end', head: t('Ends with'), cell: key => <code>…{key.last_four}</code> },
-  { key: 'scopes', head: t('Opens'), cell: key => counted(key.scopes.length, '{n} scope', '{n} scopes'), wideOnly: true },
+  {
+    key: 'scopes',
+    head: t('Opens'),
+    cell: key => <span className="nowrap">{counted(key.scopes.length, '{n} scope', '{n} scopes')}</span>,
+    wideOnly: true,
+  },
   {
     key: 'until',
     head: t('Until'),
-    cell: key => (isOver(key) ? <StatusChip status="expired" /> : key.expires_at ? <Time at={key.expires_at} /> : t('revoked')),
+    cell: key =>
+      isOver(key) ? (
+        <StatusChip status="expired" />
+      ) : key.expires_at ? (
+        <Time at={key.expires_at} />
+      ) : (
+        <span className="soft">{t('it is revoked')}</span>
+      ),
     wideOnly: true,
   },
   {
@@ -106,7 +119,7 @@ function KeyDrawer({ of: key, denied, onClose }: { of: ApiKey; denied: string | 
           [t('Works until'), key.expires_at ? <Time key="until" at={key.expires_at} /> : t('it is revoked')],
           [t('Works from'), key.allowed_addresses.length > 0 ? key.allowed_addresses.join(', ') : t('everywhere')],
           [t('Made'), <Time key="made" at={key.created_at} />],
-          [t('Made by'), key.created_by.id ?? undefined],
+          [t('Made by'), actorOf(key.created_by)],
           [t('Last used'), key.last_used_at ? <Time key="used" at={key.last_used_at} /> : t('never')],
           [t('Last used from'), key.last_used_address ?? undefined],
         ]}

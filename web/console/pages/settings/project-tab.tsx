@@ -74,25 +74,45 @@ function Shown({ settings }: { settings: ProjectSettings }) {
   )
 }
 
+const POLICIES: readonly { says: string; command: (project: string) => string; values: string }[] = [
+  {
+    says: 'A purchase that another user claims',
+    command: project => `set ${project} --transfer-policy keep`,
+    values: 'keep: it stays with the first user; transfer: it goes over; share: both have access',
+  },
+  {
+    says: 'Access from purchases of Apple’s sandbox',
+    command: project => `set ${project} --sandbox-access refuse`,
+    values: 'grant: a day of access, for App Review; refuse: none',
+  },
+  {
+    says: 'What Apple is told when a customer wishes a refund',
+    command: project => `set ${project} --refund-preference none`,
+    values: 'none: nothing; decline; grant_full',
+  },
+  {
+    says: 'Exports and reports of raw data',
+    command: project => `raw-data off ${project}`,
+    values: 'off: refused and withheld; on: allowed',
+  },
+]
+
 /** No operation reads or writes them. */
 function Policies() {
   const project = usePlace()?.project ?? 'PROJECT'
-  const command = (rest: string) => `npm run cli -- project ${rest}`
   return (
-    <Card title={t('Policies')} right={t('by the command line of the service')}>
-      <Pairs
-        rows={[[t('A purchase that another user claims'), <Copy key="t" text={command(`set ${project} --transfer-policy keep`)} />]]}
-      />
-      <p className="settings-note">{t('keep: it stays with the first one; transfer: it goes over; share: both have access.')}</p>
-      <Pairs
-        rows={[[t('Access from purchases of Apple’s sandbox'), <Copy key="s" text={command(`set ${project} --sandbox-access refuse`)} />]]}
-      />
-      <Pairs
-        rows={[
-          [t('What Apple is told about a wish for a refund'), <Copy key="r" text={command(`set ${project} --refund-preference none`)} />],
-        ]}
-      />
-      <Pairs rows={[[t('Exports of raw data'), <Copy key="d" text={command(`raw-data off ${project}`)} />]]} />
+    <Card title={t('Policies')} right={t('set by the command line of the service')}>
+      <dl className="policies">
+        {POLICIES.map(({ says, command, values }) => (
+          <div key={says}>
+            <dt>{t(says)}</dt>
+            <dd>
+              <Copy text={`npm run cli -- project ${command(project)}`} />
+              <p>{t(values)}</p>
+            </dd>
+          </div>
+        ))}
+      </dl>
     </Card>
   )
 }

@@ -13,14 +13,21 @@ import { Time } from '../../parts/time.tsx'
 import { EditStore } from './edit-store.tsx'
 import { type Platform, STORES } from './store-fields.ts'
 
+/** Apple has as much to show as the others together. */
+const COLUMNS: readonly (readonly Platform[])[] = [['apple'], ['google', 'stripe', 'paddle']]
+
 /** The stores of the project, what is stored of each, and what is wrong with it now. */
 export default function StoresTab() {
   const alerts = useRead('v4ListAlerts', { query: { 'filter[status]': 'open', limit: 100 } }, { every: 30_000 })
   const of = (platform: string) => (alerts.data?.data ?? []).filter(({ holder }) => holder.kind === 'store' && holder.id === platform)
   return (
     <div className="grid half start">
-      {(Object.keys(STORES) as Platform[]).map(platform => (
-        <Store key={platform} platform={platform} alerts={of(platform)} />
+      {COLUMNS.map(platforms => (
+        <div key={platforms[0]} className="settings-cards">
+          {platforms.map(platform => (
+            <Store key={platform} platform={platform} alerts={of(platform)} />
+          ))}
+        </div>
       ))}
     </div>
   )

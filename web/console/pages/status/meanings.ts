@@ -12,7 +12,7 @@ export type Meaning = {
 /** The figures of `/readyz` in words, as docs/operating.md explains them. */
 export const MEANINGS: Readonly<Record<string, Meaning>> = {
   overdue: { says: 'Jobs that are due for more than a minute and that no worker holds', todo: 'No worker is up, or there are too few.' },
-  oldest_overdue_seconds: { says: 'The oldest of them', unit: 'seconds', todo: 'No worker is up, or there are too few.' },
+  oldest_overdue_seconds: { says: 'The oldest job that is overdue', unit: 'seconds', todo: 'No worker is up, or there are too few.' },
   abandoned: { says: 'Jobs whose worker died, and that no other has claimed', todo: 'No worker is up, or there are too few.' },
   unknown: {
     says: 'Due jobs of a workflow that no live worker knows',
@@ -22,7 +22,12 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
     says: 'Deliveries that wait because their integration is in error',
     todo: 'Nothing is lost. The error of the integration says why; one is tried every five minutes.',
   },
-  oldest_held_seconds: { says: 'The oldest of them', unit: 'seconds', todo: 'A receiver is down, or refuses everything.', from: 900 },
+  oldest_held_seconds: {
+    says: 'The oldest delivery that is held',
+    unit: 'seconds',
+    todo: 'A receiver is down, or refuses everything.',
+    from: 900,
+  },
   orphans: {
     says: 'Unfinished work without a due job, found at the last check',
     todo: 'It is repaired by itself. Report it, with the line of the log.',
@@ -39,7 +44,12 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
     todo: 'After a large import, wait. Otherwise there are too few workers.',
     from: 1_000,
   },
-  oldest_mark_seconds: { says: 'The oldest of them', unit: 'seconds', todo: 'No worker is up, or there are too few.', from: 60 },
+  oldest_mark_seconds: {
+    says: 'The customer that has waited longest for it',
+    unit: 'seconds',
+    todo: 'No worker is up, or there are too few.',
+    from: 60,
+  },
   set_aside_users: {
     says: 'Customers whose facts cannot be folded',
     todo: 'The log names the reason. A correction of the purchase folds them again.',
@@ -54,8 +64,8 @@ export const MEANINGS: Readonly<Record<string, Meaning>> = {
     todo: 'There are too few workers, or a store does not answer.',
     from: 1_000,
   },
-  store_oldest_pending_seconds: { says: 'The oldest of them', unit: 'seconds', todo: 'The log says why.', from: 60 },
-  store_late_seconds: { says: 'The oldest that no store has asked to pause', unit: 'seconds', todo: 'The log says why.', from: 60 },
+  store_oldest_pending_seconds: { says: 'The oldest notification that waits', unit: 'seconds', todo: 'The log says why.', from: 60 },
+  store_late_seconds: { says: 'The oldest one that no store has asked to pause', unit: 'seconds', todo: 'The log says why.', from: 60 },
   store_set_aside: {
     says: 'Notifications of stores that could not be read or applied',
     todo: 'Their reason says why; when it has passed, replay them.',
