@@ -11,12 +11,12 @@ import { curlOf } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { Unconverted } from '../../parts/unconverted.tsx'
 import { Actions } from './actions.tsx'
-import { CellDrawer } from './cell-drawer.tsx'
 import { METRICS_OF_MONEY, type Row, rowsOf } from './cells.ts'
 import { Controls } from './controls.tsx'
 import { useQuestion } from './question.ts'
 import { Triangle } from './triangle.tsx'
 
+const CellDrawer = lazy(() => import('./cell-drawer.tsx'))
 const Curve = lazy(() => import('./curve.tsx'))
 
 /** Who began together, and what became of them in each period after. */
@@ -82,7 +82,9 @@ export default function Cohorts() {
           ? t('A share counts the subscriptions that had the time to get there; the total leaves out what is hatched.')
           : t('The total counts only cohorts that had the time, where there are such.')}
       </p>
-      {search.at && answer && <CellDrawer at={search.at} rows={rows} question={question} currency={answer.currency} answer={answer} />}
+      <Suspense fallback={null}>
+        {search.at && answer && <CellDrawer at={search.at} rows={rows} question={question} currency={answer.currency} answer={answer} />}
+      </Suspense>
     </Page>
   )
 }

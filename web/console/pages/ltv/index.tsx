@@ -14,10 +14,10 @@ import { t } from '../../parts/t.ts'
 import { Unconverted } from '../../parts/unconverted.tsx'
 import { Actions } from './actions.tsx'
 import { Controls } from './controls.tsx'
-import { Days } from './days.tsx'
 import { Payback } from './payback.tsx'
 import { useQuestion } from './question.ts'
 
+const Days = lazy(() => import('./days.tsx'))
 const Curve = lazy(() => import('./curve.tsx'))
 
 /** What people who came in one time have paid since, and when they have paid back what it cost to win them. */
@@ -83,7 +83,9 @@ export default function Ltv() {
           )}
         </DataState>
       </Card>
-      {answer && answer.cohort_users > 0 && <Days ltv={answer} question={question} />}
+      <Suspense fallback={<Bars shape="table" rows={12} />}>
+        {answer && answer.cohort_users > 0 && <Days ltv={answer} question={question} />}
+      </Suspense>
     </Page>
   )
 }
