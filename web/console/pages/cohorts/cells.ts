@@ -50,7 +50,7 @@ const isMoving = (open: number, reachable: number, isComplete: boolean, isLast: 
 const isReached = ({ reachable, open, payers, subscriptions }: AnalyticsCohortPeriod) =>
   reachable > 0 && (open === 0 || payers > 0 || subscriptions > 0)
 
-export function cellsOf(periods: readonly AnalyticsCohortPeriod[], metric: Metric): Cell[] {
+function cellsOf(periods: readonly AnalyticsCohortPeriod[], metric: Metric): Cell[] {
   const last = periods.findLast(isReached)
   return periods.map(period => {
     const { index, label, open, reachable, is_complete } = period
