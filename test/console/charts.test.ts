@@ -109,7 +109,7 @@ async function expectSoundEverywhere(name: string) {
 
 describe('the list of charts', () => {
   test('has every chart with its figure', async () => {
-    await page.waitForFunction(() => document.querySelectorAll('a.tile .tile-value .figure').length === 23)
+    await page.waitForFunction('document.querySelectorAll("a.tile .tile-value .figure").length === 23')
     await expectSoundEverywhere('charts')
   })
 })
@@ -166,7 +166,7 @@ describe('a chart', () => {
     expect(await page.locator('.computed .total .num').textContent()).toContain(money)
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    expect(await page.evaluate(() => document.activeElement?.className)).toContain('chart')
+    expect(await page.evaluate('document.activeElement.className')).toContain('chart')
     await page.goBack()
   })
 
@@ -201,7 +201,7 @@ describe('a chart', () => {
     await page.keyboard.type('a,b')
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
-    await page.waitForFunction(before => document.querySelector('.summary-total')?.textContent !== before, all)
+    await page.waitForFunction(`document.querySelector('.summary-total')?.textContent !== ${JSON.stringify(all)}`)
     await expectSound(page, 'filter')
     await page.keyboard.press('Escape')
     expect(address().get('f.campaign_name')).toMatch(/^a%2Cb%252Cx+$/)
@@ -218,7 +218,7 @@ describe('a chart', () => {
   test('goes to the range before and after by keys, and to days of a calendar', async () => {
     await open('/charts/sales?range=28d&tz=UTC', NUMBERS)
     await page.keyboard.press('[')
-    await page.waitForFunction(() => new URL(location.href).searchParams.has('from'))
+    await page.waitForURL(/[?&]from=/)
     const [from, to] = [Number(address().get('from')), Number(address().get('to'))]
     expect([from % 86_400, Math.round((to - from) / 86_400)]).toEqual([0, 28])
     await page.getByRole('button', { name: /^Range/ }).click()
@@ -316,13 +316,13 @@ describe('cohorts', () => {
     }
     await page.locator('.heat [data-at="0:1"]').focus()
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowLeft']) await page.keyboard.press(key)
-    const many = Number(await page.evaluate(() => document.activeElement?.textContent))
+    const many = Number(await page.evaluate('document.activeElement.textContent'))
     await page.keyboard.press('Enter')
     await page.locator('.person').first().waitFor()
     expect(await page.locator('.person').count()).toBe(many)
     await expectSound(page, 'cohort-people')
     await page.keyboard.press('Escape')
-    expect(await page.evaluate(() => (document.activeElement as HTMLElement).dataset.at)).toBe('2:1')
+    expect(await page.evaluate('document.activeElement.dataset.at')).toBe('2:1')
   })
 
   test('show shares by renewals, money by days, values side by side, and curves', async () => {
@@ -332,7 +332,7 @@ describe('cohorts', () => {
     await open('/cohorts?mode=by_days&split=country', '.heat button.heat-label', COHORTS)
     expect(await texts('.heat button.heat-label')).toEqual(['US', 'DE'])
     await page.locator('button.heat-label', { hasText: 'DE' }).click()
-    await page.waitForFunction(() => new URL(location.href).searchParams.get('value') === 'DE')
+    await page.waitForURL(/[?&]value=DE/)
     await open('/cohorts?as=curve', '.chart .stroke', COHORTS)
     await expectSound(page, 'cohorts-curve')
     await open('/cohorts?from=4000000&to=4086400', '.empty', COHORTS)
