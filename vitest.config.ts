@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     include: isDeno && !isNamed ? filesOf(Object.values(ON_DENO).flat()) : ALL,
     exclude: [...configDefaults.exclude, ...(isDeno ? filesOf(NEVER_ON_DENO) : [])],
-    globalSetup: ['test/harness/memory.ts', 'test/harness/redis-server.ts', 'test/harness/postgres.ts', 'test/harness/debian-postgres.ts'],
+    globalSetup: ['memory', 'redis-server', 'postgres', 'debian-postgres', 'built'].map(name => `test/harness/${name}.ts`),
     setupFiles: ['test/harness/each-file.ts'],
     reporters: ['default', new Slowest()],
     silent: 'passed-only',

@@ -48,8 +48,10 @@ export type ServerDeps = ApiDeps &
   Pick<OAuthDeps, 'oauthRegistration' | 'clientDocuments'> &
   Pick<PageDeps, 'provider'> & {
     log: Logger
-    /** Connections for keys, which no statement of a tenant uses. */
+    /** Connections for sessions, which no statement of a tenant uses. */
     checks: Pool
+    /** The same for keys and tokens. They plan a statement once (`plansOnce`). */
+    callers: Pool
     /** Where the files of this process are. */
     dataDir: string
     /** For connections that listen. */
@@ -72,8 +74,8 @@ function application(deps: ServerDeps, live: LiveHub): App {
   app.silent = true
   app.proxy = deps.trustedProxies > 0
   app.maxIpsCount = deps.trustedProxies
-  const ownerOf = authenticator(deps.checks)
-  const stateOf = sandboxStates(deps.checks)
+  const ownerOf = authenticator(deps.callers)
+  const stateOf = sandboxStates(deps.callers)
   // Of a key and not of a version of the API.
   const ofSecret = () => rateLimiter(deps.rateLimit)
   const take = { secret: ofSecret(), project: rateLimiter(deps.projectRateLimit), named: ofSecret(), grant: ofSecret() }
@@ -93,7 +95,7 @@ function application(deps: ServerDeps, live: LiveHub): App {
     serveSdk(deps, gate),
     apiOnly,
     router(routes),
-    authenticate(principals(deps.checks, ownerOf)),
+    authenticate(principals(deps.callers, ownerOf)),
     limitRate(take),
     webTokens,
     sandboxState(stateOf),

@@ -47,6 +47,8 @@ const CHECK_LIMITS = { statementTimeoutMs: 5_000, silenceMs: 10_000 }
 export async function serve(config: Config, log: Logger, resources: Resources): Promise<ServedApi> {
   const { url: databaseUrl, pool, secrets, storage } = resources
   const checks = connect({ url: databaseUrl, name: 'perennial-checks', leaseMs: config.leaseMs, max: 3, ...CHECK_LIMITS })
+  // To plan the look-up of a token takes three times as long as the look-up, and each request has one.
+  const callers = connect({ url: databaseUrl, name: 'perennial-callers', leaseMs: config.leaseMs, max: 3, planOnce: true, ...CHECK_LIMITS })
   const watching = connect({ url: databaseUrl, name: 'perennial-readiness', leaseMs: config.leaseMs, max: 2, ...CHECK_LIMITS })
   const ready = readiness(watching)
   const measurements = metrics(ready)
@@ -88,7 +90,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const blocks = blockCutting(pool, (error, environment) =>
     log.warn({ err: error, environment }, 'the blocks of a list of events were not cut'),
   )
-  const pools = [checks, watching, listing, stepping, scanning]
+  const pools = [checks, callers, watching, listing, stepping, scanning]
   const closeAll = async () => {
     await Promise.all([replicas?.close(), blocks.end(), pages?.close()])
     await Promise.all([measurements.close(), ...pools.map(one => one.end())])
@@ -99,6 +101,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     databaseUrl,
     dataDir: config.dataDir,
     checks,
+    callers,
     readiness: ready,
     listing,
     blocks,

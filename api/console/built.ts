@@ -46,9 +46,9 @@ export function builtPages(folder: string): () => Promise<Built | null> {
     if (known?.mark !== mark) known = { mark, built: open(folder) }
     const { built } = known
     return built.catch(error => {
-      // The folder was replaced while it was read.
       if (known?.built === built) known = undefined
-      throw error
+      // The folder was replaced while it was read.
+      return nullIfGone(error)
     })
   }
 }
@@ -58,9 +58,14 @@ async function markOf(folder: string): Promise<string | null> {
     const { ino, size, mtimeMs } = await stat(join(folder, MANIFEST))
     return `${ino} ${size} ${mtimeMs}`
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
-    throw error
+    return nullIfGone(error)
   }
+}
+
+/** Null for a file that is not there. */
+function nullIfGone(error: unknown): null {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+  throw error
 }
 
 async function open(folder: string): Promise<Built> {
@@ -89,7 +94,7 @@ async function open(folder: string): Promise<Built> {
       files.set(name, file)
       return file.catch(error => {
         files.delete(name)
-        throw error
+        return nullIfGone(error)
       })
     },
   }

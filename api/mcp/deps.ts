@@ -8,8 +8,8 @@ import type { Lane } from './result.ts'
 
 export type McpDeps = ApiDeps & {
   log: Logger
-  /** Connections for tokens, which no statement of a tenant uses. */
-  checks: Pool
+  /** Connections for tokens, which no statement of a tenant uses. They plan a statement once (`plansOnce`). */
+  callers: Pool
   checkAnswer: AnswerCheck
   /** Origins of browsers that may call the MCP server, beside the service's own. */
   mcpOrigins: readonly string[]

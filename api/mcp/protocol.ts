@@ -7,8 +7,11 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { GrantOwner } from '../../domain/operators/grants/grant.ts'
+import { version } from '../../schemas/version.ts'
 import type { Calling } from './deps.ts'
 import type { Selection } from './tools.ts'
+
+export const SERVER_INFO = { name: 'perennial', title: 'Perennial', version: version() }
 
 /** What the HTTP request says about its messages. */
 export type McpCaller = Pick<Calling, 'owner' | 'requestId'> & { selection: Selection }

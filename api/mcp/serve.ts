@@ -60,7 +60,7 @@ function assertScopes(tools: Tools, selection: Selection, names: readonly string
 export function serveMcp(call: CallDeps): Layer {
   const { deps } = call
   const tools = readTools()
-  const ownerOf = grants(deps.checks)
+  const ownerOf = grants(deps.callers)
   const take = callLimit()
   // With the first request: the packages of the protocol are a fifth of the processor time of a start.
   let loaded: Promise<Handlers> | undefined

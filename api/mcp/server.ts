@@ -1,12 +1,11 @@
 import { createRequestStateCodec, inputRequired, inputResponse, Server, type ServerContext } from '@modelcontextprotocol/server'
-import { version } from '../../schemas/version.ts'
 import { callTool, declined, twoCalls, unknownTool } from './call.ts'
 import { formOf } from './confirm.ts'
 import type { CallDeps } from './deps.ts'
 import { CALL_OPERATION, calledByName, FINDING, find } from './find.ts'
 import type { Arguments } from './input.ts'
 import { addPrompts } from './prompts.ts'
-import { instructionsFor, mcpCallerOf, type ServerFactory } from './protocol.ts'
+import { instructionsFor, mcpCallerOf, SERVER_INFO, type ServerFactory } from './protocol.ts'
 import { addResources } from './resources.ts'
 import { isSelected, listed, type Tools, toolsOf } from './tools.ts'
 
@@ -26,7 +25,6 @@ const showsForms = (server: Server): boolean => {
 
 /** Makes a server for each request; nothing is kept between two of them. */
 export function mcpServers(call: CallDeps, tools: Tools): ServerFactory {
-  const info = { name: 'perennial', title: 'Perennial', version: version() }
   const asked = createRequestStateCodec<Asked>({
     key: call.deps.secrets.sign('state of a question to the operator'),
     ttlSeconds: ASKED_SECONDS,
@@ -36,7 +34,7 @@ export function mcpServers(call: CallDeps, tools: Tools): ServerFactory {
   return ({ era, authInfo }) => {
     const { owner, requestId, selection } = mcpCallerOf(authInfo)
     const lane = era === 'modern' ? 'current' : 'earlier'
-    const server = new Server(info, {
+    const server = new Server(SERVER_INFO, {
       capabilities: { tools: {}, resources: {}, prompts: {} },
       instructions: instructionsFor(owner),
       cacheHints: { 'tools/list': HINT, 'prompts/list': HINT, 'resources/list': HINT, 'resources/read': HINT, 'server/discover': HINT },

@@ -14,7 +14,7 @@ import type { PageDeps } from './page-deps.ts'
 import { passkeySite } from './passkey-form.ts'
 import { passkeySection } from './passkey-list.ts'
 import { providerLink } from './provider-link.ts'
-import { askAgain, askToSignIn, callerOf, redirectTo, setCookie, signedIn } from './session.ts'
+import { askAgain, askToSignIn, callerOf, homeOf, redirectTo, setCookie, signedIn } from './session.ts'
 
 export const ACCOUNT = '/console/account'
 
@@ -102,6 +102,7 @@ async function showAccount(deps: PageDeps, ctx: Context, who: SignedIn, shown: S
   const [token, site] = [formToken(deps, ctx), passkeySite(deps)]
   const body = html`${notice(DONE[String(ctx.query.done ?? '')])}
 <p>${operator.name}, ${operator.email}${operator.isOwner && ', owner of this installation'}</p>
+${homeOf(deps) !== ACCOUNT && html`<p><a href="${homeOf(deps)}">To the console</a></p>`}
 ${providerSection(deps, ways, linkToken(deps, ctx))}${isByPassword && ways.hasPassword && factorSection(factor, token)}
 ${(site !== null || passkeys.length > 0) && passkeySection(passkeys, { path: `${ACCOUNT}/passkeys`, token, site })}
 ${isByPassword && passwordSection(ways, factor, token, shown)}

@@ -36,8 +36,11 @@ export async function findKey(db: Db, token: string): Promise<KeyOwner | null> {
   type Row = { id: number; kind: string; project: number; hash: Buffer; is_current: boolean; environment: number; other: number }
   const { rows } = await db.query<Row>({
     name: 'find-key',
+    // Planned once: the limits leave no order of tables to choose.
     text: `select k.id, k.kind, k.project, k.hash, k.expires_at is null as is_current, e.id as environment, o.id as other
-           from keys k join environments e on e.project = k.project and e.kind = $2 join environments o on o.project = k.project and o.kind <> $2
+           from keys k
+             cross join lateral (select id from environments where project = k.project and kind = $2 limit 1) e
+             cross join lateral (select id from environments where project = k.project and kind <> $2 limit 1) o
            where k.hash = $1 and (k.expires_at is null or k.expires_at > clock_timestamp())`,
     values: [hash, environmentKind],
   })

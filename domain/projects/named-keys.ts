@@ -56,9 +56,11 @@ export async function findNamedKey(
   }
   const { rows } = await db.query<Row>({
     name: 'find-named-key',
+    // Planned once, in whatever state the tables are then: the limits leave no order of tables and no other index to choose.
     text: `select k.id, k.scopes, k.hash, ${IS_USE_DUE} as is_use_due, k.environment, e.kind, e.project
-           from api_keys k join environments e on e.id = k.environment
-           where k.hash = $1 and ${IS_IN_FORCE} and (cardinality(allowed_addresses) = 0 or $2::inet <<= any (allowed_addresses))`,
+           from (select * from api_keys where hash = $1 limit 1) k
+             cross join lateral (select kind, project from environments where id = k.environment limit 1) e
+           where ${IS_IN_FORCE} and (cardinality(allowed_addresses) = 0 or $2::inet <<= any (allowed_addresses))`,
     values: [hash, address],
   })
   const row = rows[0]
@@ -71,8 +73,8 @@ export async function findNamedKey(
 export async function noteUse(db: Db, { environment, keyId }: NamedKeyOwner, address: string | null): Promise<void> {
   await db.query({
     name: 'note-use-of-named-key',
-    text: `update api_keys set last_used_at = clock_timestamp(), last_used_address = $3 where (environment, id) in (
-             select environment, id from api_keys where environment = $1 and id = $2 and ${IS_USE_DUE} for no key update skip locked)`,
+    text: `update api_keys set last_used_at = clock_timestamp(), last_used_address = $3 where environment = $1 and id = (
+             select id from api_keys where environment = $1 and id = $2 and ${IS_USE_DUE} for no key update skip locked)`,
     values: [environment, keyId, address],
   })
 }

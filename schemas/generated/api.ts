@@ -11066,7 +11066,10 @@ export interface components {
          * @example country
          */
         CohortSegment: string;
-        /** @description Start of a cohort, `from` of its row. All of them when left out. */
+        /**
+         * @description Start of a cohort, `from` of its row. All of them when left out.
+         * @example 1772409600
+         */
         CellCohort: number;
         /**
          * @description Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.
@@ -14868,6 +14871,7 @@ export interface operations {
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17314,7 +17318,10 @@ export interface operations {
                  *     ]
                  */
                 "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
-                /** @description Start of a cohort, `from` of its row. All of them when left out. */
+                /**
+                 * @description Start of a cohort, `from` of its row. All of them when left out.
+                 * @example 1772409600
+                 */
                 cohort?: components["parameters"]["CellCohort"];
                 /**
                  * @description Index of the period, from 1: P3 is 3, D3 is 3, too. Needed for payers and subscriptions; without effect on users.

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { CliCommand } from '../../cli/command.ts'
 import { lineOf } from '../../cli/failure.ts'
+import { programAt } from '../harness/process.ts'
 
 export type CommandResult = { code: number | null; out: string; notes: string }
 
@@ -40,12 +41,12 @@ export async function call(
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const ENTRY = 'Deno' in globalThis ? ['run', '-A', 'cli/main.ts'] : ['start.mjs', 'cli']
+const entry = () => ('Deno' in globalThis ? ['run', '-A', 'cli/main.ts'] : [programAt('start.mjs'), 'cli'])
 
 /** Starts the command line as a process of its own, on the runtime of the test. */
 export function start(args: string[], env: Record<string, string> = {}, stdin: 'ignore' | 'pipe' = 'ignore') {
   const { PATH = '', HOME = '', DENO_DIR } = process.env
-  const child = spawn(process.execPath, [...ENTRY, ...args], {
+  const child = spawn(process.execPath, [...entry(), ...args], {
     cwd: ROOT,
     env: { PATH, HOME, ...(DENO_DIR && { DENO_DIR }), ...env },
     stdio: [stdin, 'pipe', 'pipe'],

@@ -81,7 +81,8 @@ test.each([
   expect(JSON.parse(stdout)).toEqual([['pro'], true, 'not_found'])
 })
 
-test('its types are found and complete', async () => {
+// What the compiler says is the same on Deno.
+test.skipIf('Deno' in globalThis)('its types are found and complete', async () => {
   const script = join(consumer, 'main.ts')
   await writeFile(
     script,

@@ -5,10 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { readConfig } from '../../app/config.ts'
 import { buildOnce, builtStamp } from '../../app/console/build.ts'
 import { tryLock } from '../../app/console/lock.ts'
 import { consoleSource } from '../../app/console/source.ts'
 import { stampOf } from '../../app/console/stamp.ts'
+import { greeting } from '../../app/greeting.ts'
+import type { Perennial } from '../../app/start.ts'
 import { until } from '../harness/until.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
@@ -108,6 +111,26 @@ test('a build that is killed, or fails, leaves the pages of before and no half o
   // The lock of a process that died is nobody's.
   expect(await buildOnce(root, bundle('next'), { isForced: true })).toBe(true)
   expect([await made(), await readFile(at('dist/manifest.json'), 'utf8')]).toEqual([['dist'], 'next'])
+})
+
+test('without what builds nobody waits: the log names the command', async () => {
+  const lines: string[] = []
+  const folder = await mkdtemp(join(tmpdir(), 'perennial-sources-'))
+  const bare = consoleSource({ info: () => {}, warn: (line: string) => void lines.push(line) } as never, folder)
+  bare.begin()
+  await bare.close()
+  await rm(folder, { recursive: true })
+  expect([bare.state(), lines]).toEqual(['missing', [expect.stringContaining('npm ci && npm run build:console')]])
+})
+
+test('the start says where the console is, or how it is built', () => {
+  const perennial = { url: 'http://localhost:1', metricsUrl: null, keys: null, keysFile: null, firstOperator: null, stop: async () => {} }
+  const line = (console: Perennial['console']) =>
+    greeting({ ...perennial, console }, readConfig({})).find(text => text.startsWith('  Console'))
+  expect(line('built')).toBe('  Console         http://localhost:1/console')
+  expect(line('building')).toBe('  Console         http://localhost:1/console (being built, some seconds)')
+  expect(line('missing')).toBe('  Console         not built: npm ci && npm run build:console')
+  expect(line(null)).toBeUndefined()
 })
 
 test('one process has the lock', async () => {

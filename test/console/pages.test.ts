@@ -64,7 +64,10 @@ describe('a page', () => {
   })
 
   test('does not hide the pages that the service draws itself', async () => {
-    expect((await browser.open('/console/account')).text).not.toContain('<div id="root">')
+    const account = await browser.open('/console/account')
+    expect(account.text).not.toContain('<div id="root">')
+    expect(account.text).toContain('<a href="/console">To the console</a>')
+    expect((await browser.open('/console/sign-in?next=/console/charts')).location).toBe('/sign-in?next=/console/charts')
     expect((await get('/console/join')).status).toBe(200)
   })
 

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { Client } from '../harness/client.ts'
 import { type CrashFixture, crashFixture } from '../harness/crash-fixture.ts'
@@ -21,7 +20,7 @@ afterAll(() => site.end())
 const PEOPLE = 5
 const EACH = 4
 const EVENTS = PEOPLE * EACH
-const DYING = fileURLToPath(new URL('worker-at-point.ts', import.meta.url))
+const DYING = 'test/crash/worker-at-point.ts'
 const custom = (identity_id: string, event_name: string) => ({ identity_id, event_name, price: undefined, currency: undefined })
 
 /** How often each delivery came, by its id. */

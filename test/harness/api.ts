@@ -203,6 +203,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' })
   const off = { perSecond: 0, burst: 1 }
   const checks = connect({ url: database.url, max: 3 })
+  const callers = connect({ url: database.url, max: 3, planOnce: true })
   // The tests look at what they have done just before.
   const watching = connect({ url: database.url, max: 2 })
   const ready = readiness(watching, 0)
@@ -232,6 +233,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     log,
     metrics: metrics(ready),
     checks,
+    callers,
     readiness: ready,
     rateLimit: options.rateLimit ?? off,
     projectRateLimit: options.projectRateLimit ?? off,
@@ -312,6 +314,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       deps.metrics.close()
       await requests?.end()
       await checks.end()
+      await callers.end()
       await watching.end()
       await listing.end()
       await stepping.end()

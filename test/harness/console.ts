@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { BuildState, ConsoleSource } from '../../api/console/source.ts'
+import { validateError } from '../../schemas/generated/console/operations.ts'
 import type { Seen, Visitor } from './operators.ts'
 
 /** Built pages in the form that the build gives them. */
@@ -67,25 +68,27 @@ export type Answer = Seen & {
   body: any
 }
 
-/** Calls of the pages in the browser of a visitor. */
+/** Calls of the pages in the browser of a visitor. Every error has the shape of the description. */
 export function consoleOf(url: string, { cookies }: Pick<Visitor, 'cookies'>) {
-  return async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> => {
+  return async (method: string, path: string, sent?: unknown, headers: Record<string, string> = {}): Promise<Answer> => {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const always = method === 'GET' ? { 'Sec-Fetch-Site': 'same-origin' } : OF_CONSOLE
     const given = Object.entries({ ...always, ...(cookie && { Cookie: cookie }), ...headers }).filter(([, value]) => value !== '')
     const answer = await fetch(`${url}/console/api${path}`, {
       method,
       headers: Object.fromEntries(given),
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(sent !== undefined && { body: typeof sent === 'string' ? sent : JSON.stringify(sent) }),
       redirect: 'manual',
     })
     const text = await answer.text()
     const isJson = /json/.test(answer.headers.get('content-type') ?? '')
+    const body = isJson && text !== '' ? JSON.parse(text) : undefined
+    if (answer.status >= 400 && !validateError(body)) throw new Error(`no error as described: ${text}`)
     return {
       status: answer.status,
       headers: answer.headers,
       text,
-      body: isJson && text !== '' ? JSON.parse(text) : undefined,
+      body,
       location: answer.headers.get('location'),
       setCookies: answer.headers.getSetCookie(),
     }

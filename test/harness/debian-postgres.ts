@@ -3,12 +3,13 @@
 import { access, chmod, chown, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseCLI, type TestProject } from 'vitest/node'
+import type { TestProject } from 'vitest/node'
 import { unprivilegedAccount } from '../../store/embedded/account.ts'
 import { type Account, commandAs, runCommand } from '../../store/embedded/command.ts'
 import { pathFor } from '../../store/embedded/folder-path.ts'
 import { launch, postmasterOf, shutDown } from '../../store/embedded/postmaster.ts'
 import { requirePackage } from './debian-package.ts'
+import { isRun } from './files-of-run.ts'
 import { prepareServer, type ServerAddress } from './suite-server.ts'
 import { executeAll } from './superuser.ts'
 
@@ -63,15 +64,8 @@ async function createCluster(initdb: string, cluster: string, account: Account |
   if (code !== 0) throw new Error(`no cluster of ${initdb}: ${output}`)
 }
 
-async function isNeeded(project: TestProject): Promise<boolean> {
-  const { filter } = parseCLI(['vitest', ...process.argv.slice(2)], { allowUnknownOptions: true })
-  // A filter may name a line.
-  const { testFiles } = await project.globTestFiles(filter.map(name => name.replace(/:\d+$/, '')))
-  return testFiles.some(file => NEEDED_BY.test(file))
-}
-
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  if (!(await isNeeded(project))) return
+  if (!(await isRun(project, NEEDED_BY))) return
   const { folder, major } = await installed()
   const parent = await mkdtemp(join(tmpdir(), 'perennial-debian-'))
   // The server runs under another account. Up to 15 it cannot start in a folder whose parents that account may not pass: it changes to the

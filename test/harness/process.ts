@@ -1,4 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export type Running = {
@@ -12,8 +14,22 @@ export type Running = {
 }
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-/** The commands of `npm start` and `npm run start:deno`: the product runs on the runtime of the test. */
-const COMMAND = 'Deno' in globalThis ? [process.execPath, 'run', '-A', 'app/main.ts'] : [process.execPath, 'start.mjs']
+
+/** A program of the product or of a test, as `cli/main.ts`: where it is built, or else its source. */
+export function programAt(path: string): string {
+  const built = process.env.TEST_BUILT && join(process.env.TEST_BUILT, path.replace(/ts$/, 'mjs'))
+  return built && existsSync(built) ? built : path
+}
+
+/** Where processes keep what they have compiled. */
+const compileCache = (): string => join(process.env.TEST_BUILT || ROOT, 'node_modules/.cache/perennial')
+
+/** The commands of `npm start` and `npm run start:deno`, or of a program of the test: the product runs on the runtime of the test. */
+const commandOf = (script?: string): string[] => {
+  if ('Deno' in globalThis) return [process.execPath, 'run', '-A', script ?? 'app/main.ts']
+  // Some tell which file of the product has called.
+  return script ? [process.execPath, '--enable-source-maps', programAt(script)] : [process.execPath, programAt('start.mjs')]
+}
 
 /** The variables that a process inherits: none that configures the product or the test runner. */
 const inherited = () =>
@@ -30,9 +46,9 @@ export function launch({
   script,
   under = [],
 }: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
-  const [command = '', ...rest] = [...under, ...(script ? [...COMMAND.slice(0, -1), script] : COMMAND)]
+  const [command = '', ...rest] = [...under, ...commandOf(script)]
   // As start.mjs does for the product.
-  const compiled = script ? { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/perennial` } : {}
+  const compiled = script ? { NODE_COMPILE_CACHE: compileCache() } : {}
   // A start would build the pages of the console.
   const pages = { CONSOLE: 'off' }
   const child = spawn(command, [...rest, ...args], {

@@ -110,7 +110,14 @@ test('of a given key and a made one, the file has the made one', async () => {
 })
 
 test('a terminal is shown the keys that the start has made, and no other', () => {
-  const perennial = { url: 'http://localhost:1', metricsUrl: null, console: null, keysFile: null, firstOperator: null, stop: async () => {} }
+  const perennial = {
+    url: 'http://localhost:1',
+    metricsUrl: null,
+    console: null,
+    keysFile: null,
+    firstOperator: null,
+    stop: async () => {},
+  }
   const shown = greeting({ ...perennial, keys: { secretKey: 'sk_made', projectKey: undefined } }, readConfig({})).join('\n')
   expect(shown).toContain('Secret Key      sk_made')
   expect(shown).not.toContain('Project Key')

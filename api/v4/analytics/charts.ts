@@ -113,6 +113,7 @@ export const v4ListAnalyticsCharts = expensiveRead(
         ),
         ...(leftOut.length > 0 && { left_out: leftOut }),
       },
+      headers: behindHeader(figures[0]?.behind ?? 0),
     }
   },
 )

@@ -55,11 +55,13 @@ test('every answer from facts says how many users are left out while somebody el
   const picked = [
     `/v4/analytics/charts/sales?from=${FROM}`,
     `/v4/analytics/charts/sales?from=${FROM}&fresh=true`,
+    `/v4/analytics/charts?codes[]=sales&codes[]=mrr&from=${FROM}`,
     `/v4/analytics/charts/sales/facts?from=${FROM}`,
     `/v4/analytics/charts/sales/explain?from=${FROM}`,
     '/v4/analytics/charts/sales/meta',
     '/v4/analytics/cards/realtime',
     `/v4/analytics/cohorts?cohort_from=${FROM}`,
+    `/v4/analytics/cohorts/people?cohort_from=${FROM}`,
     '/v4/analytics/cohorts/meta',
     `/v4/analytics/ltv?cohort_from=${FROM}`,
     `/v4/analytics/ltv/trial-conversion?cohort_from=${FROM}`,
@@ -78,7 +80,7 @@ test('every answer from facts says how many users are left out while somebody el
     }
     return found
   }
-  const isList = (path: string) => path.includes('/facts') || path.includes('/cards/')
+  const isList = (path: string) => /\/facts|\/people|\/cards\/|codes/.test(path)
   expect(await behind()).toEqual(Object.fromEntries(picked.map(path => [path, isList(path) ? '1' : 1])))
   await release()
   await settle()

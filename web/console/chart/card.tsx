@@ -1,8 +1,8 @@
-import { bucket, figure } from '../parts/format.ts'
+import { figure } from '../parts/format.ts'
 import { t } from '../parts/t.ts'
 import type { Layout } from './layout.ts'
 import { colourOf } from './palette.ts'
-import type { Picture } from './picture.ts'
+import { bucketOf, type Picture } from './picture.ts'
 
 /** So many series are named in the card; the table has all. */
 const MOST = 9
@@ -16,10 +16,11 @@ export function rowsOf(layout: Layout, at: number): Row[] {
 
 /** The bucket in words, with what is incomplete. */
 export const titleOf = (picture: Picture, layout: Layout, at: number) =>
-  [bucket(picture.starts[at]!, picture.unit, picture.zone, true), at >= layout.open && stillOf(picture, at)].filter(Boolean).join(' · ')
+  [bucketOf(picture, at, true), at >= layout.open && stillOf(picture, at)].filter(Boolean).join(' · ')
 
 /** The last bucket of sums is cut by now; the others wait for what time decides. */
-const stillOf = ({ starts }: Picture, at: number) => (at === starts.length - 1 ? t('so far') : t('still moving'))
+const stillOf = ({ starts, labels }: Picture, at: number) =>
+  at === starts.length - 1 && labels === undefined ? t('so far') : t('still moving')
 
 /** The values of the bucket in focus, in the half of the chart where it covers nothing of it. */
 export function Card({

@@ -3,11 +3,11 @@ import { GridRows } from '@visx/grid'
 import { PatternLines } from '@visx/pattern'
 import type { scaleBand } from '@visx/scale'
 import { memo } from 'react'
-import { axisFigure, bucket } from '../parts/format.ts'
+import { axisFigure } from '../parts/format.ts'
 import { type Layout, MARGIN } from './layout.ts'
 import { colourOf, dashOf, type Palette } from './palette.ts'
 import { areaOf, barsOf, lineOf } from './paths.ts'
-import type { Picture } from './picture.ts'
+import { bucketOf, type Picture } from './picture.ts'
 
 type Props = {
   picture: Picture
@@ -60,6 +60,7 @@ export const Drawing = memo(function Drawing({ picture, layout, id, palette }: P
         <Series key={shown[place]!.at} layout={layout} place={place} kind={picture.kind} id={id} palette={palette} />
       ))}
       {layout.previous && <Previous layout={layout} values={layout.previous} palette={palette} />}
+      {picture.level && <Level layout={layout} level={picture.level} palette={palette} />}
       <AxisLeft
         scale={yScale}
         left={MARGIN.left}
@@ -77,7 +78,7 @@ export const Drawing = memo(function Drawing({ picture, layout, id, palette }: P
         axisClassName="axis"
         stroke={palette?.axis ?? ''}
         tickValues={layout.ticks}
-        tickFormat={at => bucket(picture.starts[Number(at)]!, picture.unit, picture.zone)}
+        tickFormat={at => bucketOf(picture, Number(at))}
         tickClassName="tick"
         tickLabelProps={(at: unknown) => ({ ...TEXT, ...soft, ...endsOf(layout, Number(at)), dy: 2 })}
       />
@@ -106,6 +107,8 @@ function Series({
 }) {
   const { at, spans } = layout.shown[place]!
   const { open, shown, stacked } = layout
+  // A part that is always nothing would draw its line over the one below it.
+  if (stacked && spans.every(span => span === undefined || span[0] === span[1])) return null
   const end = spans.length
   const ink = palette?.series[colourOf(at)]
   const name = `series s${colourOf(at)}`
@@ -158,6 +161,27 @@ function Previous({ layout, values, palette }: { layout: Layout; values: readonl
       strokeDasharray="4 4"
       {...(palette && { stroke: palette.previous })}
     />
+  )
+}
+
+/** A value to reach: a line across, with its name at the right. */
+function Level({ layout, level, palette }: { layout: Layout; level: NonNullable<Picture['level']>; palette: Palette | undefined }) {
+  const y = layout.y(level.value)
+  return (
+    <g className="level">
+      <line
+        x1={MARGIN.left}
+        x2={layout.width - MARGIN.right}
+        y1={y}
+        y2={y}
+        strokeWidth={1.4}
+        strokeDasharray="8 4"
+        {...(palette && { stroke: palette.text })}
+      />
+      <text x={MARGIN.left + 6} y={y - 6} fontSize={11} fontWeight={600} {...(palette && { fill: palette.text })}>
+        {level.label}
+      </text>
+    </g>
   )
 }
 

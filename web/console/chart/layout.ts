@@ -40,11 +40,15 @@ export function layoutOf(picture: Picture, width: number, height: number): Layou
   const bars = kind === 'column'
   const stacked = picture.stacked && kind !== 'line' && chosen.length > 1
   const shown = withSpans(chosen, starts.length, stacked)
-  const previous = picture.comparing && chosen.length === 1 ? chosen[0]!.line.previous : undefined
+  const previous = picture.comparing ? previousOf(picture, chosen, stacked) : undefined
   const buckets = [...starts.keys()]
   const left = MARGIN.left
   const right = Math.max(left + 1, width - MARGIN.right)
-  const yScale = scaleLinear({ domain: domainOf(shown, previous), range: [height - MARGIN.bottom, MARGIN.top], nice: 4 })
+  const yScale = scaleLinear({
+    domain: domainOf(shown, previous, picture.level?.value),
+    range: [height - MARGIN.bottom, MARGIN.top],
+    nice: 4,
+  })
   const band = scaleBand({ domain: buckets, range: [left, right], padding: 0.28 })
   const point = scalePoint({ domain: buckets, range: [left + 6, right - 6] })
   const count = starts.length
@@ -73,6 +77,12 @@ export function layoutOf(picture: Picture, width: number, height: number): Layou
   }
 }
 
+/** Of one series its own; of a whole, when nothing of it is hidden, that of the whole. */
+function previousOf({ lines, before }: Picture, chosen: { line: Line }[], stacked: boolean): readonly (number | null)[] | undefined {
+  if (chosen.length === 1) return chosen[0]!.line.previous
+  return stacked && chosen.length === lines.length ? before : undefined
+}
+
 function nearest(at: number, x: (bucket: number) => number, step: number, count: number): number {
   const bucket = step > 0 ? Math.round((at - x(0)) / step) : 0
   return Math.min(count - 1, Math.max(0, bucket))
@@ -98,7 +108,7 @@ function withSpans(chosen: { line: Line; at: number }[], count: number, stacked:
 }
 
 /** From zero, or below it, to the greatest value. */
-function domainOf(shown: Layout['shown'], previous: readonly (number | null)[] | undefined): [number, number] {
+function domainOf(shown: Layout['shown'], previous: readonly (number | null)[] | undefined, level: number | undefined): [number, number] {
   let low = 0
   let high = 0
   const include = (value: number | null | undefined) => {
@@ -108,5 +118,6 @@ function domainOf(shown: Layout['shown'], previous: readonly (number | null)[] |
   }
   for (const { spans } of shown) for (const span of spans) include(span?.[1])
   for (const value of previous ?? []) include(value)
+  include(level)
   return low === 0 && high === 0 ? [0, 1] : [low, high]
 }

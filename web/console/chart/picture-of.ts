@@ -9,11 +9,12 @@ export function pictureOf(chart: AnalyticsChart, look: Look): Picture {
   const first = chart.series[0] ?? chart.summarySeries
   return {
     ...look,
-    lines: chart.series.map(series => ({
+    lines: (chart.series.length > 0 || first === undefined ? chart.series : [first]).map(series => ({
       label: series.label,
       values: series.data.map(({ value }) => value),
       ...(series.dataPrev && { previous: series.dataPrev.map(({ value }) => value) }),
     })),
+    ...(chart.summarySeries?.dataPrev && { before: chart.summarySeries.dataPrev.map(({ value }) => value) }),
     starts: first?.data.map(point => point.start_time) ?? [],
     stacked: chart.seriesRelation === 'partsOfWhole',
     measure: chart.measure,

@@ -1,5 +1,5 @@
 import type { Unit } from '../data/range.ts'
-import type { Measure } from '../parts/format.ts'
+import { bucket, type Measure } from '../parts/format.ts'
 
 /** A series: a value for each bucket, null where there is none. */
 export type Line = { label: string; values: readonly (number | null)[]; previous?: readonly (number | null)[] }
@@ -24,8 +24,18 @@ export type Picture = {
   hidden?: ReadonlySet<string>
   /** Draws the previous period where there is one series. */
   comparing?: boolean
+  /** The previous period of all series together, drawn where they stand on each other. */
+  before?: readonly (number | null)[]
   notes?: readonly Note[]
+  /** Names of the buckets where they are no times: `D7`, `P3`. `starts` are then their numbers. */
+  labels?: readonly string[]
+  /** A value to reach, as a line across. */
+  level?: { value: number; label: string } | undefined
 }
+
+/** A bucket in words. `long`: in cards and tables. */
+export const bucketOf = ({ labels, starts, unit, zone }: Picture, at: number, long = false): string =>
+  labels?.[at] ?? bucket(starts[at]!, unit, zone, long)
 
 /** The series that are drawn, each with its number, which decides its colour and dashes. */
 export const shownOf = ({ lines, hidden }: Picture): { line: Line; at: number }[] =>

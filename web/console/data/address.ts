@@ -23,10 +23,17 @@ export function useAddress(): [Search, (change: Search, how?: { push?: boolean }
   return [search, set]
 }
 
+/** Several values as one text of the address: `DE,FR`. A comma in a value is written as `%2C`. */
+export const joined = (values: readonly string[]): string | undefined =>
+  values.length === 0 ? undefined : values.map(value => value.replaceAll('%', '%25').replaceAll(',', '%2C')).join(',')
+
+export const split = (text: string | undefined): string[] =>
+  text ? text.split(',').map(value => value.replaceAll('%2C', ',').replaceAll('%25', '%')) : []
+
 /** The filters of the address, `f.country=DE,FR`, as the API takes them: `filter[country][]`. */
 export const filtersOf = (search: Search): Record<string, string[]> =>
   Object.fromEntries(
     Object.entries(search).flatMap(([name, value]) =>
-      name.startsWith('f.') && value ? [[`filter[${name.slice(2)}][]`, value.split(',')]] : [],
+      name.startsWith('f.') && value ? [[`filter[${name.slice(2)}][]`, split(value)]] : [],
     ),
   )

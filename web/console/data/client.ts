@@ -1,4 +1,4 @@
-import { keepPreviousData, MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError } from './api-error.ts'
 
 const RETRIED = new Set([0, 502, 503, 504])
@@ -15,7 +15,6 @@ export const client = new QueryClient({
     queries: {
       staleTime: 15_000,
       gcTime: 600_000,
-      placeholderData: keepPreviousData,
       retry: (failures, error) => error instanceof ApiError && RETRIED.has(error.status) && failures < 2,
       retryDelay: failures => 800 * 2 ** failures,
     },

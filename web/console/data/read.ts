@@ -16,6 +16,15 @@ export type ReadOptions = {
 
 export const keyOf = (place: Place | undefined, name: OperationName, input?: AnyInput) => [place, name, input ?? {}] as const
 
+type Key = readonly [Place | undefined, OperationName, AnyInput, ...unknown[]]
+
+/** What was read stays while the same is asked for with another range or filter; of another project, person or chart nothing is kept. */
+const whileAsking = (key: Key) => (previous: unknown, query?: { queryKey: readonly unknown[] }) => {
+  const before = query?.queryKey as Key | undefined
+  const whose = ([place, name, { path }]: Key) => JSON.stringify([place, name, path])
+  return (before !== undefined && whose(before) === whose(key) ? previous : undefined) as never
+}
+
 /** Reads an operation in the project and environment of the address. What was read stays on the page while it is asked for again. */
 export function useRead<Name extends OperationName>(
   name: Name,
@@ -23,8 +32,10 @@ export function useRead<Name extends OperationName>(
   { topics, every, when = true }: ReadOptions = {},
 ): UseQueryResult<Result<Name>, ApiError> {
   const place = usePlace()
+  const key = keyOf(place, name, input as AnyInput)
   return useQuery<Result<Name>, ApiError>({
-    queryKey: keyOf(place, name, input as AnyInput),
+    queryKey: key,
+    placeholderData: whileAsking(key),
     enabled: place !== undefined && when,
     meta: { topics },
     ...(every !== undefined && { refetchInterval: every }),
@@ -38,8 +49,10 @@ type Paged = { [Name in OperationName]: Result<Name> extends Page ? Name : never
 /** Reads a list with cursors, page after page: `rows` of all pages read so far, `more()` for the next one. */
 export function usePages<Name extends Paged>(name: Name, input?: Input<Name>, { topics, every, when = true }: ReadOptions = {}) {
   const place = usePlace()
+  const key = [...keyOf(place, name, input as AnyInput), 'pages'] as const
   const read = useInfiniteQuery<Result<Name>, ApiError, InfiniteData<Result<Name>>, readonly unknown[], string | undefined>({
-    queryKey: [...keyOf(place, name, input as AnyInput), 'pages'],
+    queryKey: key,
+    placeholderData: whileAsking(key),
     enabled: place !== undefined && when,
     meta: { topics },
     initialPageParam: undefined,

@@ -17,7 +17,7 @@ export function useCopy(): [copied: boolean, copy: (text: string) => void] {
 export function Copy({ text, shown = text }: { text: string; shown?: string }) {
   const [copied, copy] = useCopy()
   return (
-    <button type="button" className="copy" aria-label={t('Copy {text}', { text })} title={text} onClick={() => copy(text)}>
+    <button type="button" className="copy" aria-label={t('Copy {text}', { text: shown })} title={text} onClick={() => copy(text)}>
       <code>{shown}</code>
       <Icon name={copied ? 'check' : 'copy'} size={12} />
     </button>

@@ -3,8 +3,10 @@ import type { ReactNode } from 'react'
 import { Fault } from './fault.tsx'
 import { t } from './t.ts'
 
-type Read<Data> = Pick<UseQueryResult<Data>, 'error' | 'isError' | 'isPending' | 'isPlaceholderData' | 'refetch'> & {
+/** A query, or pages of a list. */
+type Read<Data> = Pick<UseQueryResult<unknown>, 'error' | 'isError' | 'isPlaceholderData'> & {
   data: Data | undefined
+  refetch: () => unknown
 }
 
 /**

@@ -122,7 +122,7 @@ const classOf = ({ figures, wideOnly }: { figures?: boolean; wideOnly?: boolean 
 const isOwnClick = (event: React.MouseEvent) =>
   !(event.target as Element).closest('a, button, input, label') && getSelection()?.isCollapsed !== false
 
-function step(by: 1 | -1) {
+export function step(by: 1 | -1) {
   const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')]
   const at = rows.indexOf(document.activeElement as HTMLElement)
   rows[Math.min(rows.length - 1, Math.max(0, at + by))]?.focus()

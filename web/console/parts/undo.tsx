@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications'
 import { t } from './t.ts'
 
 /** Says for some seconds that something was done. */
-export const say = (message: string) => notifications.show({ message, autoClose: 4_000 })
+export const say = (message: string) => notifications.show({ message, autoClose: 4_000, closeButtonProps: { 'aria-label': t('Close') } })
 
 /**
  * Says what was done and offers to undo it for 12 s: what can be undone is done at once, without a question before it.

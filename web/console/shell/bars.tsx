@@ -1,8 +1,8 @@
 import { onlineManager } from '@tanstack/react-query'
-import { useSyncExternalStore } from 'react'
+import { useState, useSyncExternalStore } from 'react'
 import { usePlace } from '../data/place.ts'
 import { useRead } from '../data/read.ts'
-import { usePreferences } from '../data/session.ts'
+import { usePreferences, useSession } from '../data/session.ts'
 import { moment } from '../parts/format.ts'
 import { t } from '../parts/t.ts'
 
@@ -18,6 +18,22 @@ export function SandboxBar() {
       <b>{t('Sandbox')}</b>
       {data && <span>{t('its clock shows {now}', { now: moment(data.now, zone) })}</span>}
     </section>
+  )
+}
+
+/** After an update of the service, this page still runs the pages of before. */
+export function NewerBar() {
+  const build = useSession().data?.console.build
+  const [first, setFirst] = useState(build)
+  if (first === undefined && build !== undefined) setFirst(build)
+  if (build === undefined || build === null || first === undefined || first === null || build === first) return null
+  return (
+    <div className="offline-bar" role="status">
+      {t('There are newer pages.')}
+      <button type="button" className="bar-link" onClick={() => location.reload()}>
+        {t('Load them')}
+      </button>
+    </div>
   )
 }
 

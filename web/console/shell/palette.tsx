@@ -1,6 +1,7 @@
 import { useDebouncedValue } from '@mantine/hooks'
 import { Spotlight, spotlight } from '@mantine/spotlight'
 import { useEffect, useState } from 'react'
+import { usePlace } from '../data/place.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../parts/t.ts'
 import { useGo } from '../parts/to.tsx'
@@ -12,8 +13,9 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const [query, setQuery] = useState('')
   const [settled] = useDebouncedValue(query, 150)
   const go = useGo()
+  const place = usePlace()
   useEffect(() => spotlight.open(), [])
-  const { groups, searching } = useFound(query.trim(), settled.trim())
+  const { groups, searching, failed } = useFound(query.trim(), settled.trim())
   return (
     <Spotlight.Root
       lockScroll={false}
@@ -28,7 +30,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       transitionProps={{ duration: 0 }}
     >
       <Spotlight.Search
-        placeholder={t('Pages, charts, customers by id, identity or e-mail')}
+        placeholder={t('Pages, charts, people by id, identity, e-mail or transaction')}
         leftSection={<Icon name="search" />}
         aria-label={t('Search')}
       />
@@ -37,24 +39,26 @@ export default function Palette({ onClose }: { onClose: () => void }) {
           <Spotlight.ActionsGroup key={group} label={group}>
             {hits.map(hit => (
               <Spotlight.Action
-                key={hit.to}
+                key={hit.to + (hit.search?.at ?? '')}
                 label={hit.text}
                 description={hit.more}
                 leftSection={<Icon name={hit.icon} />}
                 onClick={() => {
-                  keepRecent(hit)
+                  keepRecent(place, hit)
                   go(hit)
                 }}
               />
             ))}
           </Spotlight.ActionsGroup>
         ))}
-        {groups.length === 0 && (
-          <Spotlight.Empty>
-            {searching ? t('Searching') : t('Nothing has this name. People are found by id, identity or e-mail.')}
-          </Spotlight.Empty>
-        )}
+        {groups.length === 0 && <Spotlight.Empty>{nothing(searching, failed)}</Spotlight.Empty>}
       </Spotlight.ActionsList>
     </Spotlight.Root>
   )
+}
+
+function nothing(searching: boolean, failed: boolean): string {
+  if (searching) return t('Searching')
+  if (failed) return t('The search did not answer. Pages and charts are found without it.')
+  return t('Nothing has this name. People are found by id, identity, e-mail or transaction; events by their id.')
 }

@@ -1,18 +1,23 @@
+import type { Search } from '../data/address.ts'
+import type { Place } from '../data/place.ts'
 import type { IconName } from '../parts/icon.tsx'
 
-export type Hit = { to: string; text: string; more: string; icon: IconName }
+export type Hit = { to: string; search?: Search; text: string; more: string; icon: IconName }
 
-const KEPT = 'perennial-recent'
 const MOST = 5
+/** People and things belong to a project and an environment. */
+const keyOf = (place: Place | undefined) => `perennial-recent-${place?.project}-${place?.environment}`
 
 /** What was opened from the palette, the latest first. */
-export function recent(): Hit[] {
+export function recent(place: Place | undefined): Hit[] {
   try {
-    return JSON.parse(localStorage.getItem(KEPT) ?? '[]') as Hit[]
+    return JSON.parse(localStorage.getItem(keyOf(place)) ?? '[]') as Hit[]
   } catch {
     return []
   }
 }
 
-export const keepRecent = (hit: Hit) =>
-  localStorage.setItem(KEPT, JSON.stringify([hit, ...recent().filter(({ to }) => to !== hit.to)].slice(0, MOST)))
+const isSame = (one: Hit, other: Hit) => one.to === other.to && one.search?.at === other.search?.at
+
+export const keepRecent = (place: Place | undefined, hit: Hit) =>
+  localStorage.setItem(keyOf(place), JSON.stringify([hit, ...recent(place).filter(other => !isSame(hit, other))].slice(0, MOST)))

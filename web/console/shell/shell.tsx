@@ -10,7 +10,7 @@ import { useKeys } from '../parts/keys.ts'
 import { Page } from '../parts/page.tsx'
 import { t } from '../parts/t.ts'
 import { useGo } from '../parts/to.tsx'
-import { OfflineBar, SandboxBar } from './bars.tsx'
+import { NewerBar, OfflineBar, SandboxBar } from './bars.tsx'
 import { Boundary, Broken } from './boundary.tsx'
 import { BottomBar, TopBar } from './narrow.tsx'
 import { NAVIGATION } from './navigation.ts'
@@ -43,6 +43,7 @@ export function Shell() {
       <div className="main">
         <TopBar open={setOverlay} />
         <OfflineBar />
+        <NewerBar />
         <SandboxBar />
         <main id="content" tabIndex={-1}>
           <Boundary key={pathname} fallback={(error, retry) => <Broken error={error} reset={retry} />}>

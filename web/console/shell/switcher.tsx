@@ -19,11 +19,8 @@ export function Switcher() {
   return (
     <Menu position="bottom-start" width={240} withinPortal>
       <Menu.Target>
-        <button
-          className="switch"
-          type="button"
-          aria-label={t('Project and environment: {name}, {environment}', { name, environment: place?.environment ?? '' })}
-        >
+        <button className="switch" type="button">
+          <span className="unseen">{t('Project and environment:')} </span>
           <span className="grow">
             <b>{name || ' '}</b>
             <span>{place ? plain(place.environment) : ' '}</span>

@@ -1,5 +1,4 @@
 import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
-
 import { openFromOf } from '../../chart/picture-of.ts'
 
 /** What a tile shows, out of the answer of its chart; nothing in it is computed here. */
@@ -15,17 +14,6 @@ export type TileFigures = {
   until: number | undefined
   moving: boolean
 }
-
-export const TILES: readonly string[] = [
-  'mrr',
-  'active-subscriptions',
-  'sales',
-  'proceeds',
-  'free-trials',
-  'trial-to-paid',
-  'refunds',
-  'arppu',
-]
 
 /** More of these is worse. */
 const COSTS = new Set(['refunds', 'refund-rate', 'subscription-cancellation', 'trial-cancellation'])

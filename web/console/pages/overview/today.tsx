@@ -1,10 +1,11 @@
+import type { AnalyticsCard } from '../../../../clients/typescript/src/index.ts'
 import { useRead } from '../../data/read.ts'
 import { usePreferences } from '../../data/session.ts'
 import { Delta, Figure } from '../../parts/amount.tsx'
 import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
-import type { Measure } from '../../parts/format.ts'
 import { t } from '../../parts/t.ts'
+import { type Column, Table } from '../../parts/table.tsx'
 
 const NAMES: Record<string, string> = {
   trials_count: 'Trials',
@@ -25,43 +26,23 @@ export function Today({ currency }: { currency: string | undefined }) {
     <Card title={t('Today until now')} right={t('against yesterday at this time')} flush>
       <DataState of={read} shape="table" rows={4}>
         {figures => (
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">{t('What')}</th>
-                <th scope="col" className="num">
-                  {t('Today')}
-                </th>
-                <th scope="col" className="num">
-                  {t('Yesterday')}
-                </th>
-                <th scope="col" className="num">
-                  {t('Change')}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {figures.map(({ code, value, valuePrev }) => {
-                const measure: Measure = code === 'tracked_revenue' ? 'usd' : 'count'
-                return (
-                  <tr key={code}>
-                    <td>{t(NAMES[code] ?? code)}</td>
-                    <td className="num">
-                      <Figure value={value} measure={measure} currency={currency ?? 'USD'} />
-                    </td>
-                    <td className="num soft">
-                      <Figure value={valuePrev} measure={measure} currency={currency ?? 'USD'} />
-                    </td>
-                    <td className="num">
-                      <Delta now={value} before={valuePrev} />
-                    </td>
-                  </tr>
-                )
-              })}
-            </tbody>
-          </table>
+          <Table caption={t('Today until now')} columns={columnsIn(currency ?? 'USD')} rows={figures} rowKey={({ code }) => code} />
         )}
       </DataState>
     </Card>
   )
+}
+
+type Row = AnalyticsCard[number]
+
+const columnsIn = (currency: string): Column<Row>[] => {
+  const shown = ({ code }: Row, value: number) => (
+    <Figure value={value} measure={code === 'tracked_revenue' ? 'usd' : 'count'} currency={currency} />
+  )
+  return [
+    { key: 'what', head: t('What'), cell: ({ code }) => t(NAMES[code] ?? code) },
+    { key: 'today', head: t('Today'), figures: true, cell: row => shown(row, row.value) },
+    { key: 'yesterday', head: t('Yesterday'), figures: true, cell: row => <span className="soft">{shown(row, row.valuePrev)}</span> },
+    { key: 'change', head: t('Change'), figures: true, cell: ({ value, valuePrev }) => <Delta now={value} before={valuePrev} /> },
+  ]
 }

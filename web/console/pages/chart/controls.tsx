@@ -1,0 +1,69 @@
+import { useAddress } from '../../data/address.ts'
+import { CHARTS, titleOfChart } from '../../data/charts.ts'
+import type { Unit } from '../../data/range.ts'
+import { Chip } from '../../parts/chip.tsx'
+import { Choice } from '../../parts/choice.tsx'
+import { CurrencyPick } from '../../parts/currency-pick.tsx'
+import { Filters } from '../../parts/filters.tsx'
+import { Pick } from '../../parts/pick.tsx'
+import { RangePick } from '../../parts/range-pick.tsx'
+import { t } from '../../parts/t.ts'
+import { useGo } from '../../parts/to.tsx'
+import { zones } from '../../parts/zones.ts'
+import { type Question, unitsOf } from './question.ts'
+
+const UNITS: Record<Unit, string> = { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' }
+const ALL = CHARTS.flatMap(({ group, charts }) => charts.map(({ code, title }) => ({ code, label: title, group })))
+
+/** What is asked: chart, range, unit, split, filters, previous period, currency, zone. */
+export function Controls({ question, money, compares }: { question: Question; money: boolean; compares: boolean }) {
+  const { code, search, range, unit, split, zone, comparing, meta } = question
+  const [, set] = useAddress()
+  const go = useGo()
+  const splits = meta?.segmentations ?? []
+  return (
+    <div className="filters">
+      <Pick
+        name={t('Chart')}
+        text={titleOfChart(code)}
+        icon="chart"
+        wide
+        options={ALL}
+        chosen={[code]}
+        onPick={other =>
+          go({ to: `/charts/${other}`, search: { ...search, at: undefined, line: undefined, hide: undefined, type: undefined } })
+        }
+      />
+      <RangePick range={range} zone={zone} />
+      <Choice
+        name={t('Unit')}
+        value={unit}
+        options={unitsOf(range, meta).map(one => [one, UNITS[one]] as const)}
+        onChange={one => set({ unit: one, at: undefined })}
+      />
+      {(splits.length > 0 || meta === undefined) && (
+        <Pick
+          name={t('Split by')}
+          text={
+            split
+              ? t('By {attribute}', { attribute: (splits.find(one => one.code === split)?.label ?? split).toLowerCase() })
+              : t('Split by')
+          }
+          icon="branch"
+          on={split !== undefined}
+          options={[...(split ? [{ code: '', label: t('No split') }] : []), ...splits]}
+          chosen={split ? [split] : []}
+          onPick={one => set({ split: one || undefined, hide: undefined, at: undefined, line: undefined })}
+        />
+      )}
+      <Filters conditions={meta?.filter_conditions} />
+      {compares && (
+        <Chip icon="swap" on={comparing} onClick={() => set({ compare: comparing ? 'no' : undefined })}>
+          {t('Previous period')}
+        </Chip>
+      )}
+      {money && <CurrencyPick />}
+      <Pick name={t('Time zone')} text={zone} options={zones()} chosen={[zone]} onPick={one => set({ tz: one, at: undefined })} />
+    </div>
+  )
+}

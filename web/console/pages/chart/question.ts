@@ -1,0 +1,79 @@
+import { useMemo } from 'react'
+import type { AnalyticsChartMeta } from '../../../../clients/typescript/src/index.ts'
+import { type Search, useAddress } from '../../data/address.ts'
+import type { Input } from '../../data/operations.ts'
+import { type Range, rangeOf, type Unit, unitFor } from '../../data/range.ts'
+import { useRead } from '../../data/read.ts'
+import { usePreferences } from '../../data/session.ts'
+import { filterQuery, hasFilters } from '../../parts/filters.tsx'
+
+/** With more series a chart is not read any more: so many, and the rest as one. The table has all. */
+const MOST_SERIES = 11
+/** Buckets that one answer may have. */
+const MOST_BUCKETS = 2_000
+const SECONDS: Record<Unit, number> = { hour: 3_600, day: 86_400, week: 604_800, month: 2_629_800 }
+
+type Query = NonNullable<Input<'v4GetAnalyticsChart'>['query']>
+
+/** What the address asks for. */
+export type Question = {
+  code: string
+  search: Search
+  zone: string
+  range: Range
+  unit: Unit
+  /** The attribute whose values are the series; only one that the chart has. */
+  split: string | undefined
+  comparing: boolean
+  /** The parameters that chart, facts and explanation share. */
+  query: Query
+  meta: AnalyticsChartMeta | undefined
+}
+
+export function useQuestion(code: string) {
+  const [search] = useAddress()
+  const preferences = usePreferences()
+  const meta = useRead('v4GetAnalyticsChartMeta', { path: { chart_code: code } })
+  const described = meta.data?.code === code && !meta.isPlaceholderData ? meta.data : undefined
+  const zone = search.tz ?? preferences.zone
+  const range = rangeOf(search, zone)
+  const unit = unitOf(search.unit, range, described)
+  const split = described?.segmentations.some(known => known.code === search.split) ? search.split : undefined
+  const question: Question = {
+    code,
+    search,
+    zone,
+    range,
+    unit,
+    split,
+    comparing: search.compare !== 'no',
+    meta: described,
+    query: {
+      from: range.from,
+      to: range.to,
+      unit,
+      timezone: zone,
+      ...(search.currency && { currency: search.currency }),
+      ...(split && { segmentation: split, max_series: MOST_SERIES }),
+      ...filterQuery(search, described?.filter_conditions),
+    },
+  }
+  // Filters and a split wait for the description of the chart, which says whether it has them.
+  const when = described !== undefined || meta.isError || (!hasFilters(search) && search.split === undefined)
+  const text = JSON.stringify(question.query)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the text has all of it
+  const input = useMemo(() => ({ path: { chart_code: code }, query: { ...question.query, previous: true } }), [code, text])
+  const chart = useRead('v4GetAnalyticsChart', input, { topics: ['facts'], when })
+  return { question, meta, chart, input }
+}
+
+export const unitsOf = (range: Range, meta: AnalyticsChartMeta | undefined): Unit[] =>
+  (meta?.units_available ?? ['day', 'week', 'month']).filter(
+    unit => (range.to - range.from) / SECONDS[unit] < MOST_BUCKETS && (unit !== 'hour' || range.to - range.from < 32 * SECONDS.day),
+  )
+
+function unitOf(wanted: string | undefined, range: Range, meta: AnalyticsChartMeta | undefined): Unit {
+  const units = unitsOf(range, meta)
+  const first = unitFor(range)
+  return units.find(unit => unit === wanted) ?? units.find(unit => unit === first) ?? units[0] ?? 'day'
+}

@@ -1,0 +1,79 @@
+import { Button, Menu, Tooltip } from '@mantine/core'
+import type { CustomerData } from '../../../../clients/typescript/src/index.ts'
+import { useAddress } from '../../data/address.ts'
+import { usePlace } from '../../data/place.ts'
+import { useDenied } from '../../data/session.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { useKeys } from '../../parts/keys.ts'
+import { ShowTheCall } from '../../parts/show-the-call.tsx'
+import { t } from '../../parts/t.ts'
+import { NEEDS_EDITOR } from './access.tsx'
+
+/** What one can do for the customer. What the role does not allow is there, with the reason. */
+export function Actions({ id, view }: { id: string; view: CustomerData }) {
+  const [, set] = useAddress()
+  const place = usePlace()
+  const open = (at: string) => set({ at }, { push: true })
+  const isSandbox = place?.environment === 'sandbox'
+  const noRole = useDenied('editor', place?.project)
+  const noEvents = isSandbox ? noRole : t('in the sandbox alone')
+  const noErasing = view.canRemoveCustomer ? undefined : t('needs the role admin')
+  useKeys({
+    ...(view.canEditEntitlements && { a: { says: t('Give access'), run: () => open('give') } }),
+    ...(view.canEditEntitlements && { e: { says: t('Edit properties'), run: () => open('properties') } }),
+    w: { says: t('Why did nothing come?'), run: () => open('why') },
+  })
+  return (
+    <>
+      <ShowTheCall name="v4GetCustomer" input={{ path: { customer_id: id } }} />
+      <Button size="xs" variant="default" leftSection={<Icon name="search" size={14} />} onClick={() => open('why')}>
+        {t('Why did nothing come?')}
+      </Button>
+      <Tooltip label={t(NEEDS_EDITOR)} disabled={view.canEditEntitlements}>
+        <Button size="xs" leftSection={<Icon name="gift" size={14} />} disabled={!view.canEditEntitlements} onClick={() => open('give')}>
+          {t('Give access')}
+        </Button>
+      </Tooltip>
+      <Menu position="bottom-end" withinPortal>
+        <Menu.Target>
+          <button type="button" className="chip square" aria-label={t('More')}>
+            <Icon name="dots" />
+          </button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<Icon name="code" size={14} />} onClick={() => open('json')}>
+            {t('JSON')}
+          </Menu.Item>
+          <Item icon="bolt" text={t('Send a test event')} denied={noEvents} onClick={() => open('test-event')} />
+          <Item icon="close" text={t('Erase')} denied={noErasing} danger onClick={() => open('erase')} />
+        </Menu.Dropdown>
+      </Menu>
+    </>
+  )
+}
+
+function Item({
+  icon,
+  text,
+  denied,
+  danger,
+  onClick,
+}: {
+  icon: 'bolt' | 'close'
+  text: string
+  denied: string | undefined
+  danger?: boolean
+  onClick: () => void
+}) {
+  return (
+    <Menu.Item
+      leftSection={<Icon name={icon} size={14} />}
+      disabled={denied !== undefined}
+      className={danger ? 'menu-danger' : undefined}
+      onClick={onClick}
+    >
+      {text}
+      {denied && <span className="menu-reason">{denied}</span>}
+    </Menu.Item>
+  )
+}

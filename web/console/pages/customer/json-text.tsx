@@ -1,0 +1,19 @@
+import { useCopy } from '../../parts/copy.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { t } from '../../parts/t.ts'
+
+/** A value as JSON, to read and to copy. */
+export function JsonText({ value }: { value: unknown }) {
+  const text = JSON.stringify(value, undefined, 2)
+  const [copied, copy] = useCopy()
+  return (
+    <section className="json" aria-label={t('JSON')}>
+      <button type="button" className="chip" onClick={() => copy(text)}>
+        <Icon name={copied ? 'check' : 'copy'} size={12} />
+        {copied ? t('Copied') : t('Copy')}
+      </button>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard */}
+      <pre tabIndex={0}>{text}</pre>
+    </section>
+  )
+}

@@ -1,0 +1,113 @@
+import { useState } from 'react'
+import type { AnalyticsFilterCondition } from '../../../clients/typescript/src/index.ts'
+import { joined, type Search, split, useAddress } from '../data/address.ts'
+import { Icon } from './icon.tsx'
+import { Pick } from './pick.tsx'
+import { t } from './t.ts'
+
+const PREFIX = 'f.'
+
+/** The filters of the address that one of the conditions has, as the operation takes them. The others have no effect here. */
+export const filterQuery = (search: Search, conditions: readonly AnalyticsFilterCondition[] | undefined): Record<string, string[]> =>
+  Object.fromEntries(
+    namesOf(search).flatMap(name =>
+      conditions?.some(({ attribute }) => attribute === name) ? [[`filter[${name}][]`, split(search[PREFIX + name])]] : [],
+    ),
+  )
+
+export const hasFilters = (search: Search): boolean => namesOf(search).length > 0
+
+const namesOf = (search: Search) =>
+  Object.keys(search).flatMap(name => (name.startsWith(PREFIX) && search[name] ? [name.slice(PREFIX.length)] : []))
+
+/** A chip for each filter, and one to add another. */
+export function Filters({ conditions }: { conditions: readonly AnalyticsFilterCondition[] | undefined }) {
+  const [search, set] = useAddress()
+  /** Just added: its values are to be chosen. */
+  const [added, setAdded] = useState<string>()
+  const names = namesOf(search)
+  const shown = added !== undefined && !names.includes(added) ? [...names, added] : names
+  const change = (name: string, values: readonly string[]) => set({ [PREFIX + name]: joined(values), at: undefined })
+  const free = (conditions ?? []).filter(({ attribute }) => !shown.includes(attribute))
+  return (
+    <>
+      {shown.map(name => (
+        <Filter
+          key={name}
+          name={name}
+          condition={conditions?.find(({ attribute }) => attribute === name)}
+          known={conditions !== undefined}
+          values={split(search[PREFIX + name])}
+          opensAtOnce={name === added}
+          onChange={values => change(name, values)}
+          onClose={() => setAdded(undefined)}
+        />
+      ))}
+      {(conditions === undefined || free.length > 0) && (
+        <Pick
+          name={t('Filter')}
+          text={t('Filter')}
+          icon="sliders"
+          dashed
+          isFilter
+          options={free.map(({ attribute, label }) => ({ code: attribute, label }))}
+          chosen={[]}
+          onPick={setAdded}
+        />
+      )}
+    </>
+  )
+}
+
+function Filter({
+  name,
+  condition,
+  known,
+  values,
+  opensAtOnce,
+  onChange,
+  onClose,
+}: {
+  name: string
+  condition: AnalyticsFilterCondition | undefined
+  known: boolean
+  values: string[]
+  opensAtOnce: boolean
+  onChange: (values: string[]) => void
+  onClose: () => void
+}) {
+  const label = condition?.label ?? name
+  const labelOf = (code: string) => condition?.values?.find(value => value.code === code)?.label ?? code
+  if (known && condition === undefined)
+    return (
+      <span className="chip without-effect" title={t('What is shown here does not have this attribute')}>
+        <span className="chip-text">{t('{label}: no effect here', { label })}</span>
+        <Remove label={label} onClick={() => onChange([])} />
+      </span>
+    )
+  const toggle = (code: string) => onChange(values.includes(code) ? values.filter(value => value !== code) : [...values, code])
+  const unlisted = values.filter(code => !condition?.values?.some(value => value.code === code))
+  return (
+    <span className="filter">
+      <Pick
+        name={label}
+        text={values.length === 0 ? label : `${label}: ${values.map(labelOf).join(', ')}`}
+        on
+        several={condition?.multiple ?? true}
+        free={condition?.type === 'text'}
+        options={[...unlisted.map(code => ({ code, label: code })), ...(condition?.values ?? [])]}
+        chosen={values}
+        onPick={toggle}
+        opensAtOnce={opensAtOnce}
+        onClose={onClose}
+      />
+      <Remove label={label} onClick={() => onChange([])} />
+    </span>
+  )
+}
+
+const Remove = ({ label, onClick }: { label: string; onClick: () => void }) => (
+  <button type="button" className="icon-button small" aria-label={t('Remove the filter {label}', { label })} onClick={onClick}>
+    <Icon name="close" size={12} />
+  </button>
+)

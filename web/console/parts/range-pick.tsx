@@ -1,0 +1,94 @@
+import { Popover } from '@mantine/core'
+import { lazy, Suspense, useState } from 'react'
+import { useAddress } from '../data/address.ts'
+import { CALENDAR_RANGES, RANGE_TEXTS, RANGES, type Range, shifted } from '../data/range.ts'
+import { Bars } from './data-state.tsx'
+import { bucket } from './format.ts'
+import { Icon } from './icon.tsx'
+import { useKeys } from './keys.ts'
+import { t } from './t.ts'
+
+const OwnRange = lazy(() => import('./own-range.tsx'))
+
+export const rangeText = ({ from, to, key }: Range, zone: string): string =>
+  RANGE_TEXTS[key] !== undefined ? t(RANGE_TEXTS[key]) : `${bucket(from, 'day', zone)} – ${bucket(to - 1, 'day', zone)}`
+
+/** The range of the page: presets, which stay presets in the address, or days of a calendar. `[` and `]` go to the range before and after. */
+export function RangePick({
+  range,
+  zone,
+  presets = [...RANGES, ...CALENDAR_RANGES],
+}: {
+  range: Range
+  zone: string
+  presets?: readonly string[]
+}) {
+  const [, set] = useAddress()
+  const [opened, setOpened] = useState(false)
+  const own = (from: number, to: number) => set({ from: String(from), to: String(to), range: undefined, at: undefined })
+  const shift = (by: 1 | -1) => {
+    const { from, to } = shifted(range, by, zone)
+    own(from, to)
+  }
+  useKeys({
+    '[': { says: t('Earlier range'), run: () => shift(-1) },
+    ']': { says: t('Later range'), run: () => shift(1) },
+  })
+  const text = rangeText(range, zone)
+  return (
+    <span className="range-pick">
+      <button type="button" className="chip square" aria-label={t('Earlier range')} onClick={() => shift(-1)}>
+        <Icon name="prev" size={14} />
+      </button>
+      <Popover opened={opened} onChange={setOpened} position="bottom-start" trapFocus returnFocus withinPortal={false} shadow="md">
+        <Popover.Target>
+          <button type="button" className="chip" aria-label={t('Range: {text}', { text })} onClick={() => setOpened(!opened)}>
+            <Icon name="clock" size={14} />
+            <span className="chip-text">{text}</span>
+            <Icon name="fold" size={12} />
+          </button>
+        </Popover.Target>
+        <Popover.Dropdown aria-label={t('Range')} className="range-box">
+          <ul className="range-presets">
+            {presets.map(key => (
+              <li key={key}>
+                <button
+                  type="button"
+                  className={key === range.key ? 'range-preset on' : 'range-preset'}
+                  aria-pressed={key === range.key}
+                  onClick={() => {
+                    set({ range: key, from: undefined, to: undefined, unit: undefined, at: undefined })
+                    setOpened(false)
+                  }}
+                >
+                  {t(RANGE_TEXTS[key] ?? key)}
+                </button>
+              </li>
+            ))}
+          </ul>
+          {opened && (
+            <Suspense fallback={<Bars rows={6} />}>
+              <OwnRange
+                range={range}
+                zone={zone}
+                onChosen={(from, to) => {
+                  own(from, to)
+                  setOpened(false)
+                }}
+              />
+            </Suspense>
+          )}
+        </Popover.Dropdown>
+      </Popover>
+      <button
+        type="button"
+        className="chip square"
+        aria-label={t('Later range')}
+        disabled={range.to > Date.now() / 1000 - 120}
+        onClick={() => shift(1)}
+      >
+        <Icon name="next" size={14} />
+      </button>
+    </span>
+  )
+}
