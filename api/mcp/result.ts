@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
-import type { OperationDescription } from '../../schemas/generated/operations.ts'
+import type { OperationDescription, OperationId } from '../../schemas/generated/operations.ts'
 import type { Problem } from '../errors.ts'
 import { REVEAL_HEADER } from '../reveal.ts'
 import type { HttpAnswer } from '../run.ts'
@@ -40,11 +40,23 @@ function fitting(items: readonly unknown[], most: number): number {
   return over < 0 ? items.length : over
 }
 
-/** Where the next page of a list begins that was cut after `kept` items. */
-function nextOf({ pagination }: OperationDescription, query: Fields, items: readonly unknown[], kept: number): Fields | null {
+/** The cursors of these lists are not the ids of items. */
+const OWN_CURSORS: ReadonlySet<string> = new Set<OperationId>(['v4ListCustomerTimeline'])
+
+/** With which arguments a list goes on that was cut after `kept` items: at the next one, or with these items and their cursor. */
+function nextOf(
+  { id, pagination, query: known }: OperationDescription,
+  query: Fields,
+  items: readonly unknown[],
+  kept: number,
+): Fields | null {
   const last = items[kept - 1]
-  if (pagination === 'offset') return { offset: Number(query.offset ?? 0) + kept }
-  return pagination === 'cursor' && isObject(last) && typeof last.id === 'string' ? { starting_after: last.id } : null
+  const offset = Number(query.offset ?? 0)
+  // A list that takes either refuses an offset with a filter, and a cursor with an offset.
+  const isByCursor = pagination === 'cursor' || (offset === 0 && known.some(({ name }) => name === 'starting_after'))
+  if (pagination === 'offset' && !isByCursor) return { offset: offset + kept }
+  if (OWN_CURSORS.has(id)) return { limit: kept }
+  return isByCursor && isObject(last) && typeof last.id === 'string' ? { starting_after: last.id } : null
 }
 
 /** Cuts a result that is too long at a whole item, and says where it goes on. Null where no list can be cut short enough. */

@@ -29,10 +29,10 @@ export type Device = { address: string | null; userAgent: string | null }
 /** SQL: whether the session `s` of the operator `o` has not ended. */
 export const IN_FORCE = `s.expires_at > clock_timestamp() and s.last_used_at > clock_timestamp() - interval '8 hours' and o.closed_at is null`
 /**
- * Where a second factor is demanded a session without one opens nothing, also one that began at the same moment as the demand. A passkey is both
- * factors.
+ * SQL: where a second factor is demanded (`operator_policy p`) a session without one opens nothing, also one that began at the same moment as the
+ * demand. A passkey is both factors.
  */
-const IS_ENOUGH = `(s.awaits is not null or s.passkey is not null or s.by_provider or o.totp_secret is not null
+export const IS_ENOUGH = `(s.awaits is not null or s.passkey is not null or s.by_provider or o.totp_secret is not null
   or not (o.needs_second_factor or p.needs_second_factor))`
 /** At most one write a minute for each session, however many requests and processes there are. */
 const IS_USE_DUE = `s.last_used_at <= clock_timestamp() - interval '1 minute'`

@@ -306,3 +306,17 @@ describe('internal errors', () => {
     await broken.stop()
   })
 })
+
+test('a time that Postgres does not read is 400 wherever it is given', async () => {
+  for (const time of ['2026-03-01T09:00:00+23:59', `2026-03-01T09:00:00.${'1'.repeat(150)}Z`]) {
+    const calls = ['/v4/events?filter%5Bfrom%5D=', '/v4/events?filter%5Bto%5D=', '/v4/ledger?from='].map(path =>
+      api.call('GET', path + encodeURIComponent(time)),
+    )
+    const window = { from_timestamp: time, to_timestamp: '2026-03-20T00:00:00Z' }
+    calls.push(
+      api.call('POST', '/v4/users', { body: { environment: 'prod', created_at: time } }),
+      api.call('POST', '/v4/exports', { body: window }),
+    )
+    for (const { status, body } of await Promise.all(calls)) expect([status, body.error.code]).toEqual([400, 'invalid_data'])
+  }
+})

@@ -53,6 +53,22 @@ test('of more than 200,000 events the newest are counted, and a count that is no
   expect((Date.parse(as_of) - Date.parse(counted_since)) / 3_600_000).toBeCloseTo(48, 0)
 })
 
+test('of very many names the most frequent are listed, and the catalogue has its counts beside them', async () => {
+  const { production: environment, secret } = await api.newProject()
+  await api.pool.query(
+    `insert into events (environment, partition, log_offset, id, event_id, name, happened_at, received_at)
+     select $1, 1, n, 'evt_n' || n, 'n' || n, case when n = 0 then 'trial_started' else 'name_' || n / 2 end, now() - interval '1 hour', now()
+     from generate_series(0, 2201) n`,
+    [environment],
+  )
+  const { data } = await catalogue(secret)
+  expect(data).toHaveLength(1_000 + CATALOGUE.length - 1)
+  const at = data.findIndex((type: { event_name: string }) => type.event_name === 'trial_started')
+  expect(data[at]).toMatchObject({ count_24h: 1, count_7d: 1, counted: 1, last_happened_at: expect.any(String) })
+  expect(data.slice(0, at).every((type: { counted: number }) => type.counted >= 1)).toBe(true)
+  expect(data.slice(at + 1).every((type: { counted: number }) => type.counted <= 1)).toBe(true)
+})
+
 test('one event is found by the id that lists have, with its properties', async () => {
   await post({ ...custom('with_properties', 1), properties: { plan: 'annual', seats: 3, trial: true } })
   const [listed] = (await api.call('GET', '/v4/events?filter%5Bevent_name%5D%5B%5D=with_properties')).body.data

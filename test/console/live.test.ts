@@ -1,7 +1,12 @@
 // Streams of what changes: topics, limits, and their end.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Watcher } from '../../api/console/live/hub.ts'
+import { newEvents } from '../../api/console/live/new-events.ts'
+import { liveStream } from '../../api/console/live/stream.ts'
 import { announceLive, liveTopicOf } from '../../domain/durable/live.ts'
 import { setRole } from '../../domain/operators/accounts.ts'
+import type { SessionOwner } from '../../domain/operators/session-owner.ts'
+import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { consoleOf, type FakeConsole, fakeConsole } from '../harness/console.ts'
@@ -60,19 +65,32 @@ describe('a stream', () => {
     const [production, sandbox] = [await watch(cookie, '?topics=events'), await watch(cookie, '?topics=events', 'sandbox')]
     expect(production.answer.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     expect(production.answer.headers.get('cache-control')).toBe('no-store')
-    // The first look finds where the log ends.
     const made: string[] = []
     await until('an event', async () => {
       made.push((await post()).body.results[0].id)
       await new Promise(resolve => setTimeout(resolve, 300))
-      return production.of('events')[0]
+      return production.of('events').find(({ ids }) => ids.length > 0)
     })
     const ids = production.told.flatMap(told => told.ids)
     expect(ids.length).toBeGreaterThan(0)
     expect(ids.filter(id => !made.includes(id))).toEqual([])
-    expect([...new Set(production.told.map(({ topic }) => topic)), ...sandbox.told]).toEqual(['events'])
+    expect(new Set([...production.told, ...sandbox.told].map(({ topic }) => topic))).toEqual(new Set(['events']))
+    expect(sandbox.told.flatMap(told => told.ids)).toEqual([])
     production.close()
     sandbox.close()
+  })
+
+  test('tells an event that comes at the moment when it opens', async () => {
+    const { cookie } = await signedIn()
+    // Somebody watches another environment, and looks are under way.
+    const other = await watch(cookie, '?topics=events', 'sandbox')
+    await new Promise(resolve => setTimeout(resolve, 1_200))
+    const one = await watch(cookie, '?topics=events')
+    await post()
+    const after = performance.now()
+    await until('the event', () => one.of('events').find(({ at }) => at > after))
+    one.close()
+    other.close()
   })
 
   test('tells what workers have done, at most twice a second', async () => {
@@ -115,12 +133,13 @@ describe('a stream', () => {
     expect((await watch((await signedIn(null)).cookie)).answer.status).toBe(404)
   })
 
-  test('ends with sign-out and with the role', async () => {
-    const [one, other] = [await signedIn(), await signedIn()]
-    const [left, lost] = [await watch(one.cookie), await watch(other.cookie)]
+  test('ends with sign-out, with the role, and where a second factor is demanded that the session lacks', async () => {
+    const [one, other, third] = [await signedIn(), await signedIn(), await signedIn()]
+    const [left, lost, lacking] = [await watch(one.cookie), await watch(other.cookie), await watch(third.cookie)]
     await one.call('POST', '/session/end')
     await api.pool.query('delete from operator_roles where operator = $1', [other.id])
-    await Promise.all([left.ended, lost.ended])
+    await api.pool.query('update operators set needs_second_factor = true where id = $1', [third.id])
+    await Promise.all([left.ended, lost.ended, lacking.ended])
   }, 30_000)
 
   test('is one of 20 of an operator', async () => {
@@ -143,16 +162,55 @@ test('every kind of job that people watch has a topic', () => {
   expect(kinds.map(liveTopicOf)).toEqual(['runs', 'runs', 'deliveries', 'reports', 'reports', 'reports', 'exports', null])
 })
 
-test('an API that stops ends its streams and does not wait for them', async () => {
+test('a busy log is looked at twice a second', async () => {
+  let reads = 0
+  const query = (...given: Parameters<typeof api.pool.query>) => {
+    reads++
+    return api.pool.query(...given)
+  }
+  const { start, look, stop } = newEvents(
+    { query } as unknown as Pool,
+    () => [api.project.production],
+    () => {},
+  )
+  start()
+  for (const until = performance.now() + 1_300; performance.now() < until; ) {
+    look()
+    await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  stop()
+  expect(reads).toBeGreaterThanOrEqual(2)
+  expect(reads).toBeLessThanOrEqual(4)
+})
+
+test('a stream whose end nobody reads is given up', () => {
+  const watchers: Watcher[] = []
+  const watch = (one: Watcher) => {
+    watchers.push(one)
+    return () => {}
+  }
+  const stream = liveStream({ watch, close: async () => {} }, {} as SessionOwner, undefined)
+  watchers[0]!.end()
+  expect(stream.destroyed).toBe(false)
+  watchers[0]!.end()
+  expect(stream.destroyed).toBe(true)
+})
+
+test('an API that stops ends its streams and does not wait for them, nor for browsers that come back', async () => {
   const own = await startApi({ console: pages })
   const { email } = await newOperator(own, { isOwner: true })
   const browser = visitor(own.url)
   await browser.signIn(email)
   const cookie = `perennial=${browser.cookies.get('perennial')}`
-  const answer = await fetch(`${own.url}/console/api/${own.project.id}/production/live`, { headers: { Cookie: cookie } })
-  const read = answer.text()
+  const open = () => fetch(`${own.url}/console/api/${own.project.id}/production/live`, { headers: { Cookie: cookie } })
+  const [first, ...others] = await Promise.all(Array.from({ length: 6 }, open))
+  const read = first!.text()
+  const comeBack = async (answer: Response) => {
+    for (let one: Response | null = answer; one; one = await open().catch(() => null)) await one.text()
+  }
+  const back = others.map(comeBack)
   const began = performance.now()
   await own.stop()
-  await read
+  await Promise.all([read, ...back])
   expect(performance.now() - began).toBeLessThan(8_000)
 })

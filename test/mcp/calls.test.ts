@@ -128,7 +128,7 @@ describe('a result that is too long', () => {
     const { content, texts } = await call(client, 'list_events', { limit: 20 })
     expect(Buffer.byteLength(JSON.stringify(content))).toBeLessThan(102_000)
     const { result, truncated } = content
-    expect(truncated).toMatchObject({ field: 'data', next: { offset: result.data.length } })
+    expect(truncated).toMatchObject({ field: 'data', next: { starting_after: result.data.at(-1).id } })
     expect([result.has_more, result.data.length + truncated.left_out]).toEqual([true, 14])
     const rest = await call(client, 'list_events', { limit: 20, ...truncated.next })
     expect(rest.content.result.data).toHaveLength(truncated.left_out)

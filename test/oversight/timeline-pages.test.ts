@@ -25,7 +25,20 @@ beforeAll(async () => {
 afterAll(() => api.stop())
 
 type Added = { source: (typeof SOURCES)[number]; second: number }
-const SOURCES = ['event', 'payment', 'refund', 'grant', 'expiry', 'run', 'delivery', 'screen', 'assignment', 'change', 'shared'] as const
+const SOURCES = [
+  'event',
+  'payment',
+  'refund',
+  'grant',
+  'expiry',
+  'run',
+  'delivery',
+  'screen',
+  'assignment',
+  'change',
+  'shared',
+  'shared_refund',
+] as const
 
 /** Inserts the row of an entry. `n`: unlike those of all others. */
 const INSERT: Record<(typeof SOURCES)[number], string> = {
@@ -57,6 +70,11 @@ const INSERT: Record<(typeof SOURCES)[number], string> = {
       amount, auto_renewing, purchased_at, created_at) select $1, id, 'other', 'app_store', 'p', 't' || $3::int, false, 'USD', '1', 1, false, $4::timestamptz, $4::timestamptz
       from lineages where environment = $1 and lineage = 'shared' returning lineage)
     insert into lineage_shares (environment, lineage, user_id) select $1, lineage, $2::text from p on conflict do nothing`,
+  shared_refund: `with l as (insert into lineages (environment, platform, lineage, user_id) values ($1, 'app_store', 's' || $3::int, 'other') returning id),
+      p as (insert into purchases (environment, lineage, user_id, platform, store_product_id, transaction_id, is_subscription, currency, price,
+      amount, auto_renewing, purchased_at, created_at, refunded_at) select $1, id, 'other', 'app_store', 'p', 't' || $3::int, false, 'USD', '1', 1, false,
+      '2020-01-01', $4::timestamptz, $4::timestamptz from l returning lineage)
+    insert into lineage_shares (environment, lineage, user_id) select $1, lineage, $2::text from p`,
 }
 
 let n = 0
@@ -107,9 +125,17 @@ test('pages of any size, of any kinds', { timeout: 300_000 }, async () => {
 test('every source has its entry once', async () => {
   const user = `user_${n++}`
   await storeUsers(api.pool, environment, [{ id: user }])
-  for (const source of SOURCES.filter(name => name !== 'shared')) await add(user, { source, second: 10 })
+  const own = SOURCES.filter(name => !name.startsWith('shared'))
+  for (const source of own) await add(user, { source, second: 10 })
   const found = (await pages(user, TIMELINE_KINDS, 3)).map(({ source }) => source)
-  expect(found.sort()).toEqual([...SOURCES.filter(name => name !== 'shared'), 'payment'].sort())
+  expect(found.sort()).toEqual([...own, 'payment'].sort())
+})
+
+test('a purchase that is shared has its refund, too', async () => {
+  const user = `user_${n++}`
+  await storeUsers(api.pool, environment, [{ id: user }])
+  await add(user, { source: 'shared_refund', second: 10 })
+  expect((await pages(user, ['purchase'], 1)).map(({ source }) => source)).toEqual(['refund', 'payment'])
 })
 
 test('a cursor of another form begins the list anew, whatever it is', async () => {

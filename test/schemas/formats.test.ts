@@ -16,7 +16,8 @@ describe('date-time', () => {
     ['2024-02-29T00:00:00Z', Date.UTC(2024, 1, 29)],
     ['2000-02-29T00:00:00Z', Date.UTC(2000, 1, 29)],
     ['1969-12-31T23:30:00-01:00', 1_800_000],
-    ['1969-12-31T00:01:00-23:59', 0],
+    ['1969-12-31T08:01:00-15:59', 0],
+    [`2026-03-01T09:00:00.${'9'.repeat(60)}+15:59`, Date.UTC(2026, 1, 28, 17, 1, 0, 999)],
     ['9999-12-31T23:59:59Z', last - 999],
     ['9999-12-31T23:59:59.999999Z', last],
   ])('%s', (text, at) => {
@@ -35,6 +36,9 @@ describe('date-time', () => {
     ['2026-03-01T09:00:00+0530', 'an offset without colon'],
     ['2026-03-01T09:00:00+05', 'hours only'],
     ['2026-03-01T09:00:00+24:00', 'an offset of a day'],
+    ['2026-03-01T09:00:00+16:00', 'an offset that Postgres does not read'],
+    ['2026-03-01T09:00:00-23:59', 'an offset that Postgres does not read'],
+    [`2026-03-01T09:00:00.${'1'.repeat(61)}Z`, 'a fraction that Postgres may not read'],
     ['2026-03-01T09:00:00+00:60', 'an offset of 60 minutes'],
     ['2026-02-30T00:00:00Z', 'February 30'],
     ['2026-02-29T00:00:00Z', 'no leap year'],
@@ -60,7 +64,7 @@ describe('date-time', () => {
   const pad = (n: number, width = 2) => String(n).padStart(width, '0')
 
   test('every instant of the window, written with any offset, is read back', () => {
-    const zone = fc.integer({ min: -1439, max: 1439 })
+    const zone = fc.integer({ min: -959, max: 959 })
     fc.assert(
       fc.property(fc.integer({ min: 0, max: last }), zone, fc.boolean(), fc.stringMatching(/^\d{0,9}$/), (at, minutes, lower, finer) => {
         const local = new Date(at + minutes * 60_000)

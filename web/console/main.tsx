@@ -5,6 +5,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
 import { client } from './data/client.ts'
+import { addRandomUuid } from './data/random-uuid.ts'
 import { router } from './router.tsx'
 
 // The page behind stays to be read.
@@ -24,6 +25,8 @@ const theme = createTheme({
     Modal: { defaultProps: { lockScroll: false, overlayProps: veil, closeButtonProps: { 'aria-label': 'Close' } } },
   },
 })
+
+addRandomUuid(crypto)
 
 createRoot(document.getElementById('root')!).render(
   <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>

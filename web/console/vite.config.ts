@@ -19,7 +19,7 @@ type Described = {
 const used = (): Set<string> =>
   new Set(
     globSync('{pages,parts,chart,data,shell}/**/*.{ts,tsx}', { cwd: HERE }).flatMap(
-      file => readFileSync(`${HERE}${file}`, 'utf8').match(/(?<=')v4\w+(?=')/g) ?? [],
+      file => readFileSync(`${HERE}${file}`, 'utf8').match(/(?<=['"])v4\w+(?=['"])/g) ?? [],
     ),
   )
 

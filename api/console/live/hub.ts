@@ -21,7 +21,7 @@ export type Watcher = {
 }
 
 export type LiveHub = {
-  /** Begins to tell; returns what ends it. Throws 429 where too many watch. */
+  /** Begins to tell; returns what ends it. Throws 429 where too many watch. After `close` it ends at once. */
   watch(watcher: Watcher): () => void
   close(): Promise<void>
 }
@@ -31,6 +31,8 @@ const MOST = 500
 const RETRY_SECONDS = '10'
 /** A session or a role that has ended is noticed within this time. */
 const CHECK_MS = 5_000
+/** The pages have asked before the first connection: later than this it has missed something. */
+const CONNECTED_MS = 500
 
 const keyOf = ({ owner: { keyId, project } }: Watcher) => `${keyId} ${project}`
 
@@ -49,13 +51,20 @@ export function liveHub({ checks, listing, databaseUrl }: LiveDeps): LiveHub {
     (environment, ids) => topics.changed('events', environment, ids),
   )
   let listener: Listener | undefined
-  let isAnew = false
+  let connectingSince = 0
+  let isClosed = false
   let checking: NodeJS.Timeout | undefined
 
   /** What was announced while there was no connection nobody knows. */
   function tellAll(): void {
-    if (isAnew) for (const { owner, topics: watched } of watchers) for (const topic of watched) topics.changed(topic, owner.environment)
-    isAnew = true
+    if (performance.now() > connectingSince + CONNECTED_MS)
+      for (const { owner, topics: watched } of watchers) for (const topic of watched) topics.changed(topic, owner.environment)
+    connectingSince = Number.NEGATIVE_INFINITY
+  }
+
+  function lookAt(environment: number): void {
+    const isWatched = ({ owner, topics: watched }: Watcher) => owner.environment === environment && watched.has('events')
+    if ([...watchers].some(isWatched)) events.look()
   }
 
   function start(): void {
@@ -64,8 +73,9 @@ export function liveHub({ checks, listing, databaseUrl }: LiveDeps): LiveHub {
       if (hint) topics.changed(hint.topic, hint.environment)
     }
     const facts = (environment: string) => topics.changed('facts', Number(environment) as Environment)
-    isAnew = false
-    listener = startListener(databaseUrl, { [LIVE_CHANNEL]: hear, [FACTS_CHANNEL]: facts, [LOG_CHANNEL]: events.look }, tellAll)
+    const log = (environment: string) => lookAt(Number(environment))
+    connectingSince = performance.now()
+    listener = startListener(databaseUrl, { [LIVE_CHANNEL]: hear, [FACTS_CHANNEL]: facts, [LOG_CHANNEL]: log }, tellAll)
     checking = setInterval(() => void check().catch(() => {}), CHECK_MS).unref()
     events.start()
   }
@@ -87,17 +97,24 @@ export function liveHub({ checks, listing, databaseUrl }: LiveDeps): LiveHub {
 
   return {
     watch(watcher) {
+      if (isClosed) {
+        watcher.end()
+        return () => {}
+      }
       const own = [...watchers].filter(({ owner }) => owner.operator === watcher.owner.operator).length
       if (own >= MOST_OF_OPERATOR || watchers.size >= MOST)
         throw new Problem('rate_limit_exceeded', 'too many pages watch at once', { headers: { 'Retry-After': RETRY_SECONDS } })
       watchers.add(watcher)
-      if (!listener) start()
+      if (listener) lookAt(watcher.owner.environment)
+      else start()
       return () => {
         watchers.delete(watcher)
         if (watchers.size === 0) void stop()
       }
     },
     async close() {
+      // Until the server closes, browsers whose stream has ended come back.
+      isClosed = true
       for (const { end } of watchers) end()
       watchers.clear()
       topics.stop()

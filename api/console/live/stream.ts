@@ -20,7 +20,8 @@ export function liveStream(hub: LiveHub, owner: SessionOwner, names: string | un
     owner,
     topics,
     send: (topic, ids) => write(`data: ${JSON.stringify({ topic, ids })}\n\n`),
-    end: () => stream.end(),
+    // Called again where a browser does not read the end.
+    end: () => void (stream.writableEnded ? stream.destroy() : stream.end()),
   })
   const beat = setInterval(() => write(': beat\n\n'), BEAT_MS).unref()
   stream.once('close', () => {

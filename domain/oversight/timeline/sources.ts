@@ -16,6 +16,12 @@ const newest = (table: string, columns: string, at: string, bound: string) => `
   where ${at} is not null and environment = $1 and user_id >= $2 and (user_id, ${at}, id) < ($2, $4::timestamptz, ${bound})
   order by user_id desc, ${at} desc, id desc limit $7`
 
+/** The same by an index without the id, which a third of the index would be: entries of one time are in no order in it, and are read together. */
+const newestTogether = (table: string, columns: string, at: string, bound: string) => `
+  select ${columns} from ${table}
+  where environment = $1 and user_id >= $2 and (user_id, ${at}) <= ($2, $4::timestamptz) and (${at}, id) < ($4, ${bound})
+  order by user_id desc, ${at} desc fetch first $7 rows with ties`
+
 /** The digits of a number, so that texts have the order of the numbers. */
 const padded = (id: string) => `lpad(${id}::text, 19, '0')`
 
@@ -36,13 +42,14 @@ export const SOURCES: readonly Source[] = [
   {
     name: 'event',
     kind: 'event',
-    // Events of one time are in no order in the index: they are read together.
-    rows: bound => `
-      select happened_at as at, id as key, ${object('name', 'platform', 'product_id', 'screen_id', 'currency', 'transaction_id')}
-        || jsonb_build_object('price', price::text) as data
-      from events where environment = $1 and user_id >= $2 and (user_id, happened_at) <= ($2, $4::timestamptz)
-        and (happened_at, id) < ($4, ${bound})
-      order by user_id desc, happened_at desc fetch first $7 rows with ties`,
+    rows: bound =>
+      newestTogether(
+        'events',
+        `happened_at as at, id as key, ${object('name', 'platform', 'product_id', 'screen_id', 'currency', 'transaction_id')}
+          || jsonb_build_object('price', price::text) as data`,
+        'happened_at',
+        bound,
+      ),
   },
   {
     name: 'payment',
@@ -62,9 +69,14 @@ export const SOURCES: readonly Source[] = [
     name: 'refund',
     kind: 'purchase',
     isNumbered: true,
+    // A lineage has few purchases: those that are shared are read by it, as other lists read them.
     rows: bound => `
-      select refunded_at as at, ${padded('id')} as key, ${purchaseData('coalesce(refunded_amount, amount)::text')} as data
-      from (${newest('purchases', '*', 'refunded_at', bound)}) p`,
+      select refunded_at as at, ${padded('id')} as key, ${purchaseData('coalesce(refunded_amount, amount)::text')} as data from (
+        (${newest('purchases', '*', 'refunded_at', bound)})
+        union all
+        select s.* from lineage_shares h cross join lateral (
+          select * from purchases where lineage >= h.lineage and lineage <= h.lineage order by lineage, purchased_at, id) s
+        where h.environment = $1 and h.user_id = $2 and s.refunded_at is not null and (s.refunded_at, s.id) < ($4::timestamptz, ${bound})) p`,
   },
   {
     name: 'grant',
@@ -85,7 +97,7 @@ export const SOURCES: readonly Source[] = [
     name: 'run',
     kind: 'automation_run',
     rows: bound =>
-      newest(
+      newestTogether(
         'automation_runs',
         `created_at as at, id as key, ${object('automation_id', 'reason', 'event_id', 'event_name', 'replay_of', 'finished_at')}
           || jsonb_build_object('status', ${SHOWN_STATUS}) as data`,
@@ -97,7 +109,7 @@ export const SOURCES: readonly Source[] = [
     name: 'delivery',
     kind: 'delivery',
     rows: bound =>
-      newest(
+      newestTogether(
         'deliveries',
         `created_at as at, id as key, ${object('integration', 'event_id', 'event_name', 'source', 'run_id', 'status', 'reason')}
           || ${object('attempt_count', 'delivered_at')} as data`,

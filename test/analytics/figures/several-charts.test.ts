@@ -96,6 +96,26 @@ test.each([
   expect(body.error.details.map((detail: { field: string }) => detail.field)).toContain(field)
 })
 
+test('charts with too many points for one answer are refused together, and each of them is answered alone', async () => {
+  const key = (await api.newProject()).secret
+  const events = Array.from({ length: 70 }, (_, n) => ({
+    ...{ event_id: `many-${n}`, event_name: 'in_app_purchase', identity_id: `many-${n}`, platform: 'iOS', product_id: `product-${n}` },
+    ...{
+      happened_at: new Date((now - 7_200) * 1000).toISOString(),
+      price: '1',
+      currency: 'USD',
+      transaction: { transaction_id: `many-${n}` },
+    },
+  }))
+  expect((await api.call('POST', '/v4/events', { key, body: { events } })).body.created).toBe(70)
+  const hours = `from=${now - 1_998 * 3_600}&to=${now}&unit=hour&segmentation=product_id&previous=true`
+  const { status, body } = await api.call('GET', list(['sales', 'proceeds'], `${hours}&max_series=70`), { key })
+  expect([status, body.error.code, body.error.details[0].field]).toEqual([400, 'invalid_data', 'codes[]'])
+  const alone = await api.call('GET', list(['sales'], `${hours}&max_series=70`), { key })
+  expect([alone.status, alone.body.data[0].series.length >= 70]).toEqual([200, true])
+  expect((await api.call('GET', list(['sales', 'proceeds'], `${hours}&max_series=2`), { key })).body.data).toHaveLength(2)
+})
+
 test('aliases are charts of their own code', async () => {
   const { data } = (await asked(['user-to-trial', 'user-to-trial-conversion'], window)).body
   expect(data.map(({ code }: { code: string }) => code)).toEqual(['user-to-trial', 'user-to-trial-conversion'])

@@ -62,6 +62,7 @@ export function useLive() {
     const { changed, stop } = refresher(client)
     let source: EventSource | undefined
     let grace: ReturnType<typeof setTimeout> | undefined
+    let isAgain = false
     const poll = setInterval(() => {
       if (state !== 'polling' || document.hidden) return
       for (const topic of TOPICS) changed(topic)
@@ -78,6 +79,9 @@ export function useLive() {
         clearTimeout(grace)
         grace = undefined
         become('live')
+        // What has changed while no stream was open nobody has told.
+        if (isAgain) for (const topic of TOPICS) changed(topic)
+        isAgain = true
       }
       source.onmessage = ({ data }) => {
         const topic = topicOf(String(data))

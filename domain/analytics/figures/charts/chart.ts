@@ -1,4 +1,5 @@
 import type { Environment } from '../../../kernel/environment.ts'
+import { invalidField } from '../../../kernel/refusal.ts'
 import type { ColumnAttribute } from '../attributes.ts'
 import type { Bucket } from '../buckets.ts'
 import type { ChartOf } from '../chart-table.ts'
@@ -110,24 +111,45 @@ async function chartOn(source: Answering, common: ScanContext, chart: ChartOf, q
   }
 }
 
-/** Computes charts one after the other, all from the facts of one moment. Throws `upstream_timeout` after 30 s for all of them. */
-export const chartsFigures = (
+/** Points that several charts have together: an answer of some 50 MB. One chart alone has as many as its series and buckets are. */
+const MOST_POINTS = 500_000
+
+const pointsOf = ({ series, buckets, previous }: ChartFigures): number => (series.length + 1) * (buckets.length + previous.length)
+
+/**
+ * Computes charts one after the other, all from the facts of one moment. Throws `upstream_timeout` after 30 s for all of them, and `invalid_data` where
+ * they have too many points for one answer.
+ */
+export async function chartsFigures(
   access: FactAccess,
   environment: Environment,
   charts: readonly ChartOf[],
   question: FigureQuestion,
-): Promise<ChartFigures[]> =>
-  withFacts(
+): Promise<ChartFigures[]> {
+  // Thrown afterwards: what fails on a replica is repeated on Postgres.
+  const computed = await withFacts(
     access,
     environment,
     async source => {
       const common = await scanContext(access, environment, source, question)
       const figures: ChartFigures[] = []
-      for (const chart of charts) figures.push(await chartOn(source, common, chart, question))
+      let points = 0
+      for (const chart of charts) {
+        const one = await chartOn(source, common, chart, question)
+        points += pointsOf(one)
+        if (charts.length > 1 && points > MOST_POINTS) return null
+        figures.push(one)
+      }
       return figures
     },
     { fresh: question.fresh, active: charts.some(({ code }) => MEASURES[code].denominator === 'active users') },
   )
+  if (computed) return computed
+  throw invalidField(
+    'codes[]',
+    `have more than ${MOST_POINTS} points together: choose fewer, a longer unit, a shorter window or a smaller max_series`,
+  )
+}
 
 /** Computes a chart. Throws `upstream_timeout` after 30 s. */
 export async function chartFigures(

@@ -1,6 +1,6 @@
 import { TextInput } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
-import { useState } from 'react'
+import { memo, useState } from 'react'
 import type { EventCatalogue, EventType } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { useRead } from '../../data/read.ts'
@@ -15,7 +15,7 @@ import { namesOf } from './query.ts'
 const MOST_CHOSEN = 50
 
 /** Every name that events have, the most frequent ones first; a name is a filter. */
-export function Catalogue() {
+export const Catalogue = memo(() => {
   const narrow = useMediaQuery('(max-width: 860px)', undefined, { getInitialValueInEffect: false })
   const read = useRead('v4ListEventCatalogue', {}, { every: 30_000 })
   const names = (
@@ -38,7 +38,7 @@ export function Catalogue() {
       {names}
     </details>
   )
-}
+})
 
 function Names({ catalogue }: { catalogue: EventCatalogue }) {
   const [search, set] = useAddress()

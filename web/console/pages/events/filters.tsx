@@ -1,5 +1,5 @@
 import { Popover, TextInput } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import { memo, useEffect, useState } from 'react'
 import { useAddress } from '../../data/address.ts'
 import { useRead } from '../../data/read.ts'
 import { usePreferences } from '../../data/session.ts'
@@ -11,7 +11,7 @@ import { isFiltered, namesOf, SPANS } from './query.ts'
 import { SpanForm } from './span-form.tsx'
 
 /** Which part of the log: whose events, of which time, of which names. Names are chosen in the catalogue. */
-export function Filters() {
+export const Filters = memo(() => {
   const [search, set] = useAddress()
   const names = namesOf(search)
   const without = (name: string) => names.filter(other => other !== name).join(',') || undefined
@@ -35,7 +35,7 @@ export function Filters() {
       )}
     </div>
   )
-}
+})
 
 const NONE = { 'f.name': undefined, 'f.customer': undefined, range: undefined, from: undefined, to: undefined, after: undefined }
 

@@ -1,7 +1,7 @@
 import './events.css'
 import { Button } from '@mantine/core'
-import { lazy, Suspense, useMemo, useState } from 'react'
-import type { EventList } from '../../../../clients/typescript/src/index.ts'
+import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
+import type { Event, EventList } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
 import { useDenied } from '../../data/session.ts'
@@ -38,6 +38,7 @@ export default function Events() {
   const older = page && cursorOf(page)
   const pause = () => set({ tail: paused ? undefined : 'off' })
   const goOlder = () => older !== undefined && set({ after: older }, { push: true })
+  const open = useCallback((event: Event) => set({ at: event.id }, { push: true }), [set])
   useKeys({
     p: { says: paused ? t('Follow the log') : t('Pause the log'), run: pause },
     '[': { says: t('Older events'), run: goOlder },
@@ -81,7 +82,7 @@ export default function Events() {
             isEmpty={({ data }) => data.length === 0}
             empty={<Nothing hasMore={page?.has_more === true} further={goOlder} />}
           >
-            {({ data }) => <Log events={data} onOpen={event => set({ at: event.id }, { push: true })} />}
+            {({ data }) => <Log events={data} onOpen={open} />}
           </DataState>
           {page !== undefined && page.data.length > 0 && (
             <div className="log-foot">

@@ -131,7 +131,7 @@ function KeyDrawer({ of: key, denied, onClose }: { of: ApiKey; denied: string | 
         ))}
       </div>
       <div className="drawer-actions">
-        <Act denied={denied} size="xs" className={denied ? undefined : 'danger'} onClick={() => setRevoking(true)}>
+        <Act denied={denied} size="xs" className={denied ? undefined : 'button-danger'} onClick={() => setRevoking(true)}>
           {t('Revoke')}
         </Act>
       </div>

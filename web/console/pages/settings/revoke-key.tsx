@@ -42,7 +42,7 @@ export function RevokeKey({ of: key, onClose }: { of: ApiKey; onClose: (done: bo
           <Button variant="default" size="xs" onClick={() => onClose(false)}>
             {t('Cancel')}
           </Button>
-          <Button type="submit" size="xs" className="danger" loading={isPending} disabled={typed.trim() !== key.last_four}>
+          <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed.trim() !== key.last_four}>
             {t('Revoke')}
           </Button>
         </div>

@@ -47,7 +47,7 @@ export function RotateSecret({ name, onClose }: { name: string; onClose: () => v
             <Button variant="default" size="xs" onClick={onClose}>
               {t('Cancel')}
             </Button>
-            <Button type="submit" size="xs" className="danger" loading={isPending} disabled={typed.trim() !== name}>
+            <Button type="submit" size="xs" className="button-danger" loading={isPending} disabled={typed.trim() !== name}>
               {t('Replace it')}
             </Button>
           </div>

@@ -6,6 +6,7 @@ import { useDenied } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card, Pairs } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
+import { Fault } from '../../parts/fault.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
@@ -20,6 +21,9 @@ const COLUMNS: readonly (readonly Platform[])[] = [['apple'], ['google', 'stripe
 export default function StoresTab() {
   const alerts = useRead('v4ListAlerts', { query: { 'filter[status]': 'open', limit: 100 } }, { every: 30_000 })
   const of = (platform: string) => (alerts.data?.data ?? []).filter(({ holder }) => holder.kind === 'store' && holder.id === platform)
+  const first = useRead('v4GetStoreConfig', { path: { platform: 'apple' } })
+  // What a role may not see is said once, and not by each store.
+  if (first.data === undefined && first.error?.status === 403) return <Fault error={first.error} retry={first.refetch} />
   return (
     <div className="grid half start">
       {COLUMNS.map(platforms => (
