@@ -92,7 +92,7 @@ describe('events', () => {
     expect(page.url()).toContain('at=evt_')
     await page.keyboard.press('Escape')
     await drawer.waitFor({ state: 'detached' })
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Note shared')
+    expect(await page.evaluate<string>('document.activeElement.textContent')).toContain('Note shared')
     expect(await page.title()).not.toBe('stolen')
   })
 
