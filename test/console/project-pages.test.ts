@@ -92,7 +92,7 @@ describe('events', () => {
     expect(page.url()).toContain('at=evt_')
     await page.keyboard.press('Escape')
     await drawer.waitFor({ state: 'detached' })
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('Note shared')
+    expect(await page.evaluate<string>('document.activeElement.textContent')).toContain('Note shared')
     expect(await page.title()).not.toBe('stolen')
   })
 
@@ -152,6 +152,10 @@ describe('events', () => {
     await page.getByLabel(/^Name/).fill('No Name')
     await button('Post to production').click()
     await page.getByRole('alert').getByText('invalid_data').waitFor()
+    await page
+      .locator('.mantine-TextInput-error')
+      .getByText(/^must be made of/)
+      .waitFor()
     await page.getByLabel(/^Name/).fill('kite_flown')
     await button('Post to production').click()
     await page.locator('.drawer').getByText('"event_name": "kite_flown"').waitFor()

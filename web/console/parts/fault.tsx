@@ -7,6 +7,7 @@ import { Icon } from './icon.tsx'
 import { counted, t } from './t.ts'
 
 const TITLES: Record<number, string> = {
+  400: 'The service does not accept this',
   403: 'Your role does not allow this',
   404: 'This does not exist here',
   409: 'Somebody changed this in the meantime',

@@ -46,6 +46,7 @@ export default function PostEvent({ onClose }: { onClose: () => void }) {
     onClose()
     set({ at: id }, { push: true })
   }
+  const faultOf = (field: string) => error?.details.find(detail => detail.field?.startsWith(`events[0].${field}`))?.message
   const waits = sandbox && clock.data === undefined
   return (
     <Modal opened onClose={onClose} title={t('Post a test event')} lockScroll={false} closeButtonProps={{ 'aria-label': t('Close') }}>
@@ -68,6 +69,7 @@ export default function PostEvent({ onClose }: { onClose: () => void }) {
           label={t('Name')}
           description={t('One of the catalogue, or your own: lower-case letters, digits, _ . and -')}
           value={name}
+          error={faultOf('event_name')}
           maxLength={100}
           required
           data-autofocus
@@ -77,6 +79,7 @@ export default function PostEvent({ onClose }: { onClose: () => void }) {
           label={t('Person')}
           description={t('Your own id of the person, or an id that begins with QON_; an unknown one of yours makes a new person')}
           value={person}
+          error={faultOf('identity_id') ?? faultOf('customer_uid')}
           maxLength={255}
           required
           onChange={({ currentTarget }) => setPerson(currentTarget.value)}
@@ -87,7 +90,7 @@ export default function PostEvent({ onClose }: { onClose: () => void }) {
           rows={4}
           classNames={{ input: 'code-input' }}
           spellCheck={false}
-          error={properties === undefined ? t('This is no object of texts, numbers, true and false.') : undefined}
+          error={properties === undefined ? t('This is no object of texts, numbers, true and false.') : faultOf('properties')}
           onChange={({ currentTarget }) => setText(currentTarget.value)}
         />
         <Checkbox
@@ -96,11 +99,6 @@ export default function PostEvent({ onClose }: { onClose: () => void }) {
           onChange={({ currentTarget }) => setActs(currentTarget.checked)}
         />
         {error && <Fault error={error} />}
-        {error?.details.map(({ field, message }) => (
-          <p key={field + message} className="form-fault">
-            <code>{field}</code> {message}
-          </p>
-        ))}
         <div className="form-actions">
           <ShowTheCall name="v4CreateEvents" input={{ body: body() }} />
           <Button variant="default" size="xs" onClick={onClose}>
