@@ -6,17 +6,24 @@ import { defineConfig, type Plugin } from 'vite'
 const DESCRIPTION = fileURLToPath(new URL('../../schemas/generated/openapi.json', import.meta.url))
 const OPERATIONS = 'virtual:operations'
 
-type Described = { paths: Record<string, Record<string, { operationId?: string }>> }
+const SCOPES = 'virtual:scopes'
+const MODULES: readonly string[] = [OPERATIONS, SCOPES]
 
-/** Method and path of each operation, out of the description: the typed client itself would add 40 kB to the pages. */
-function operations(): Plugin {
+type Described = {
+  paths: Record<string, Record<string, { operationId?: string }>>
+  components: { schemas: { Scope: { enum: string[] } } }
+}
+
+/** Method and path of each operation, and the scopes, out of the description: the typed client itself would add 40 kB to the pages. */
+function described(): Plugin {
   return {
-    name: 'operations',
-    resolveId: id => (id === OPERATIONS ? `\0${OPERATIONS}` : undefined),
+    name: 'described',
+    resolveId: id => (MODULES.includes(id) ? `\0${id}` : undefined),
     load(id) {
-      if (id !== `\0${OPERATIONS}`) return
+      if (!MODULES.includes(id.slice(1))) return
       this.addWatchFile(DESCRIPTION)
-      const { paths } = JSON.parse(readFileSync(DESCRIPTION, 'utf8')) as Described
+      const { paths, components } = JSON.parse(readFileSync(DESCRIPTION, 'utf8')) as Described
+      if (id === `\0${SCOPES}`) return `export const SCOPES = ${JSON.stringify(components.schemas.Scope.enum)}`
       const all = Object.entries(paths).flatMap(([path, item]) =>
         Object.entries(item).flatMap(([method, { operationId }]) =>
           operationId ? [[operationId, `${method.toUpperCase()} ${path}`]] : [],
@@ -30,7 +37,7 @@ function operations(): Plugin {
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   base: '/console/',
-  plugins: [react(), operations()],
+  plugins: [react(), described()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
