@@ -1,4 +1,4 @@
-import { memo } from 'react'
+import { Fragment, memo } from 'react'
 import type { Event } from '../../../../clients/typescript/src/index.ts'
 import { Id, shortId } from '../../parts/copy.tsx'
 import { iconOfEvent } from '../../parts/event-icon.ts'
@@ -39,13 +39,20 @@ const Person = memo(
   isSame,
 )
 
+/** More do not fit; the title has all. */
+const MOST_PROPERTIES = 8
+
 const Properties = memo(({ event }: Cell) => {
-  const text = Object.entries(event.properties)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join(', ')
+  const all = Object.entries(event.properties)
   return (
-    <span className="event-properties" title={text || undefined}>
-      {text || <span className="faint">–</span>}
+    <span className="event-properties" title={all.map(([name, value]) => `${name}: ${value}`).join(', ') || undefined}>
+      {all.length === 0 && <span className="faint">–</span>}
+      {all.slice(0, MOST_PROPERTIES).map(([name, value], at) => (
+        <Fragment key={name}>
+          {at > 0 && ', '}
+          <bdi>{name}</bdi>: <bdi>{String(value)}</bdi>
+        </Fragment>
+      ))}
     </span>
   )
 }, isSame)
