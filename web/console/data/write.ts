@@ -17,6 +17,8 @@ export function useWrite<Name extends OperationName>(
   const client = useQueryClient()
   const form = useRef<{ input: string; key: string }>(undefined)
   const mutation = useMutation<Result<Name>, ApiError, Input<Name>>({
+    // Without a network it fails at once. To wait for one would write later what somebody has given up meanwhile.
+    networkMode: 'always',
     mutationFn: input => {
       const text = JSON.stringify(input)
       if (form.current?.input !== text) form.current = { input: text, key: crypto.randomUUID() }

@@ -62,8 +62,20 @@ export function bucket(second: number, unit: string, zone: string, long = false)
       : unit === 'hour'
         ? { day: 'numeric', month: 'short', ...CLOCK }
         : { day: 'numeric', month: 'short', ...(long && { year: 'numeric', weekday: 'short' }) }
-  return dateFormat('en-GB', { timeZone: zone, ...options }).format(second * 1000)
+  const text = dateFormat('en-GB', { timeZone: zone, ...options }).format(second * 1000)
+  return unit === 'hour' && isTwice(second, zone) ? `${text} ${offsetOf(second, zone)}` : text
 }
+
+const wallClock = (second: number, zone: string) => dateFormat('en-GB', { timeZone: zone, ...CLOCK }).format(second * 1000)
+
+/** Whether the clock shows the time of a moment twice on that day, as it does when it is put back: by an hour, on Lord Howe by half of one. */
+const isTwice = (second: number, zone: string) =>
+  [-3_600, -1_800, 1_800, 3_600].some(later => wallClock(second + later, zone) === wallClock(second, zone))
+
+const offsetOf = (second: number, zone: string) =>
+  dateFormat('en-GB', { timeZone: zone, timeZoneName: 'shortOffset' })
+    .formatToParts(second * 1000)
+    .find(({ type }) => type === 'timeZoneName')?.value ?? ''
 
 /** A moment to the second: `24 Nov 2026, 22:55:31`. */
 export const moment = (time: string | number, zone: string): string =>

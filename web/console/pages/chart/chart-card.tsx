@@ -70,7 +70,7 @@ function Drawn({
     <>
       <Summary chart={chart} question={question} onOpen={() => onOpen('all')} />
       <Unconverted money={chart.unconverted} />
-      {hasFilters(search) && isNothing(chart) && <NothingPasses />}
+      {isNothing(chart) && (hasFilters(search) ? <NothingPasses /> : <NothingHappened />)}
       <Chart picture={picture} label={sentence(chart, question)} onPoint={at => onOpen(picture.starts[at]!)} />
       <Annotations notes={notes} zone={zone} />
       {picture.lines.length > 1 && <Legend chart={chart} bars={kind === 'column' || picture.stacked} hidden={hidden} onHide={onHide} />}
@@ -92,6 +92,26 @@ function NothingPasses() {
       <button type="button" className="chip small" onClick={() => set(none)}>
         {t('Remove the filters')}
       </button>
+    </div>
+  )
+}
+
+/** All is zero, because nothing happened. */
+function NothingHappened() {
+  const [{ range }, set] = useAddress()
+  return (
+    <div className="notice" role="status">
+      <Icon name="chart" />
+      <div>{t('Nothing that this chart counts has happened in this range.')}</div>
+      {range !== '365d' && range !== '730d' && (
+        <button
+          type="button"
+          className="chip small"
+          onClick={() => set({ range: '365d', from: undefined, to: undefined, unit: undefined })}
+        >
+          {t('Show the last 12 months')}
+        </button>
+      )}
     </div>
   )
 }

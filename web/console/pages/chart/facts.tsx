@@ -6,6 +6,7 @@ import type { Input } from '../../data/operations.ts'
 import { usePages } from '../../data/read.ts'
 import { Id } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
+import { Dotted } from '../../parts/dotted.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { figure } from '../../parts/format.ts'
 import { curlOf } from '../../parts/show-the-call.tsx'
@@ -95,7 +96,7 @@ export function contributionText(
 const ROLES = { value: '', numerator: 'counts above the line', denominator: 'counts below the line' } as const
 
 export function Fact({ fact, explanation }: { fact: AnalyticsFact; explanation: AnalyticsExplanation | undefined }) {
-  const what = [plain(fact.kind), fact.cause && plain(fact.cause).toLowerCase(), fact.product_id].filter(Boolean).join(' · ')
+  const what = <Dotted of={[plain(fact.kind), fact.cause && plain(fact.cause).toLowerCase(), fact.product_id]} />
   const isForeign = fact.amount !== null && fact.currency !== null && fact.currency !== explanation?.currency
   return (
     <li className="fact">

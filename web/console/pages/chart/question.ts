@@ -59,8 +59,9 @@ export function useQuestion(code: string) {
       ...filterQuery(search, described?.filter_conditions),
     },
   }
-  // Filters and a split wait for the description of the chart, which says whether it has them.
-  const when = described !== undefined || meta.isError || (!hasFilters(search) && search.split === undefined)
+  // Filters, a split and hours wait for the description of the chart, which says whether it has them.
+  const isHourly = (search.unit ?? unitFor(range)) === 'hour'
+  const when = described !== undefined || meta.isError || (!hasFilters(search) && search.split === undefined && !isHourly)
   const text = JSON.stringify(question.query)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text has all of it
   const input = useMemo(() => ({ path: { chart_code: code }, query: { ...question.query, previous: true } }), [code, text])

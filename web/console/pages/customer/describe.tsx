@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { TimelineEntry } from '../../../../clients/typescript/src/index.ts'
 import { shortId } from '../../parts/copy.tsx'
+import { Dotted } from '../../parts/dotted.tsx'
 import type { IconName } from '../../parts/icon.tsx'
 import { StatusChip, toneOf } from '../../parts/status-chip.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
@@ -69,7 +70,7 @@ function purchase(id: string, entry: EntryOf<'purchase'>, event: EntryOf<'event'
   const owner = entry.user_id === null || entry.user_id === id ? undefined : t('shared by {user}', { user: shortId(entry.user_id) })
   const more = (
     <>
-      {[event?.title, product_id, plain(platform), owner].filter(Boolean).join(' · ')}
+      <Dotted of={[event?.title, product_id, plain(platform), owner]} />
       {action === 'payment' && expires_at && (
         <>
           {' '}
@@ -86,9 +87,9 @@ function purchase(id: string, entry: EntryOf<'purchase'>, event: EntryOf<'event'
 function ofEvent({ title, event_name, price, currency, product_id, platform, screen_id }: EntryOf<'event'>): Described {
   const name = title === event_name ? plain(event_name) : title
   const money = price !== null && currency !== null ? `${price} ${currency}` : undefined
-  const more = [money, product_id, screen_id, platform].filter(Boolean).join(' · ')
+  const parts = [money, product_id, screen_id, platform]
   const tone = /billing|expired|canceled|refunded/.test(event_name) ? 'warn' : ''
-  return { icon: 'bolt', tone, title: name, ...(more && { more }) }
+  return { icon: 'bolt', tone, title: name, ...(parts.some(Boolean) && { more: <Dotted of={parts} /> }) }
 }
 
 function access({ action, entitlement_id, expires_at, actor, operation }: EntryOf<'access'>): Described {

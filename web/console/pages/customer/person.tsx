@@ -2,6 +2,7 @@ import type { CustomerData } from '../../../../clients/typescript/src/index.ts'
 import { Amount } from '../../parts/amount.tsx'
 import { Card, Pairs } from '../../parts/card.tsx'
 import { Copy, shortId } from '../../parts/copy.tsx'
+import { Dotted } from '../../parts/dotted.tsx'
 import { plain, t } from '../../parts/t.ts'
 import { propertyOf } from './head.tsx'
 
@@ -20,7 +21,12 @@ export function Person({ view }: { view: CustomerData }) {
           [t('Country'), customer.country],
           [t('Platform'), customer.platform],
           [t('Paid, net of refunds'), <Amount key="net" value={netPayments} currency={currency} />],
-          [t('Device'), [device.device_model, device.platform, device.os_version].filter(Boolean).join(' · ') || undefined],
+          [
+            t('Device'),
+            device.device_model || device.platform || device.os_version ? (
+              <Dotted key="device" of={[device.device_model, device.platform, device.os_version]} />
+            ) : undefined,
+          ],
           [t('App version'), device.app_version],
           ...(device.sdk_version ? [[t('SDK version'), device.sdk_version] as const] : []),
           ...attributionData.map(({ key, value }) => [plain(key), value] as const),

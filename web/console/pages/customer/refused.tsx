@@ -1,6 +1,7 @@
 import type { PurchaseAttempt } from '../../../../clients/typescript/src/index.ts'
 import { usePages } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
+import { Dotted } from '../../parts/dotted.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
@@ -40,7 +41,7 @@ export function Attempt({ attempt }: { attempt: PurchaseAttempt }) {
       <div>
         <span className="line-title">{attemptReason(reason)}</span>
         <div className="line-more">
-          {[platform && plain(platform), product_id, transaction_id].filter(Boolean).join(' · ')}
+          <Dotted of={[platform && plain(platform), product_id, transaction_id]} />
           {times > 1 && <> · {counted(times, '{n} time', '{n} times')}</>}
         </div>
         {store_answer && (

@@ -1,4 +1,8 @@
+<<<<<<< HEAD
 import { type MouseEvent, memo, useMemo } from 'react'
+=======
+import { Fragment, memo } from 'react'
+>>>>>>> side-matrix
 import type { Event } from '../../../../clients/typescript/src/index.ts'
 import { searchOf, usePlace } from '../../data/place.ts'
 import { usePreferences } from '../../data/session.ts'
@@ -40,13 +44,20 @@ const Person = memo(({ event, search }: Cell & { search: string }) => {
   )
 }, isSame)
 
+/** More do not fit; the title has all. */
+const MOST_PROPERTIES = 8
+
 const Properties = memo(({ event }: Cell) => {
-  const text = Object.entries(event.properties)
-    .map(([name, value]) => `${name}: ${value}`)
-    .join(', ')
+  const all = Object.entries(event.properties)
   return (
-    <span className="event-properties" title={text || undefined}>
-      {text || <span className="faint">–</span>}
+    <span className="event-properties" title={all.map(([name, value]) => `${name}: ${value}`).join(', ') || undefined}>
+      {all.length === 0 && <span className="faint">–</span>}
+      {all.slice(0, MOST_PROPERTIES).map(([name, value], at) => (
+        <Fragment key={name}>
+          {at > 0 && ', '}
+          <bdi>{name}</bdi>: <bdi>{String(value)}</bdi>
+        </Fragment>
+      ))}
     </span>
   )
 }, isSame)

@@ -1,0 +1,151 @@
+import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
+import type { TestApi } from './api.ts'
+import { product, purchaseOf, userOf } from './purchases.ts'
+import { expectSound } from './sound-pages.ts'
+
+const DAY = 86_400_000
+export const iso = (days: number): string => new Date(Date.now() + days * DAY).toISOString().replace(/\.\d+Z$/, 'Z')
+
+/** Texts that would like to be more than text, or wider than the page. `\u202E` turns round what stands behind it. */
+export const HOSTILE = [
+  `<img src=x onerror="document.title='stolen'">`,
+  'javascript:document.title="stolen"',
+  '\u202Egnp.exe',
+  '__proto__',
+  'constructor',
+  '👩‍👩‍👧‍👦🏳️‍🌈 ꙮ',
+  '"><svg onload=alert(1)>{{7*7}}${7*7}',
+  'x'.repeat(240),
+]
+/** What is as long as the API takes it. */
+const LONGEST = 'w'.repeat(1_000)
+
+export type ConsolePage = {
+  name: string
+  path: string
+  /** A part that is there once the page has what it shows. */
+  full: string
+  /** The same where nothing was ever told. */
+  empty: string
+  /** Parts of addresses that open something over the page. */
+  drawers: string[]
+}
+
+/** The pages of the console, over the data of `tellHostile`. */
+export const consolePages = ({ customer, at }: Told): ConsolePage[] => [
+  { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
+  { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
+  {
+    name: 'chart',
+    path: '/charts/sales?range=28d&tz=UTC&split=campaign_name',
+    full: '.numbers tbody tr',
+    empty: '.empty',
+    drawers: [`at=${at}`, 'at=all', `at=${at}&tab=computed`],
+  },
+  { name: 'cohorts', path: '/cohorts', full: '.heat td button', empty: '.empty', drawers: ['at=total:0'] },
+  { name: 'ltv', path: '/ltv?range=365d&split=campaign_name', full: '.ltv-table td', empty: '.empty', drawers: [] },
+  { name: 'customers', path: '/customers', full: 'tbody tr', empty: '.empty', drawers: [] },
+  {
+    name: 'customer',
+    path: `/customers/${customer}`,
+    full: '.timeline .line li',
+    empty: '.empty',
+    drawers: ['give', 'properties', 'why', 'json', 'erase', 'test-event'].map(name => `at=${name}`),
+  },
+]
+
+export type Told = { customer: string; at: number }
+
+/** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
+export async function tellHostile(api: TestApi): Promise<Told> {
+  await product(api, { id: 'pro', apple_product_id: 'pro.monthly' })
+  for (const id of ['__proto__', 'constructor', 'e'.repeat(255)]) await api.call('POST', '/v4/entitlements', { body: { id, product_ids: ['pro'] } })
+  const sales = HOSTILE.flatMap((text, n) =>
+    [2, 9, 40].map(days => ({
+      event_id: `sale-${n}-${days}`,
+      event_name: days === 40 ? 'subscription_started' : 'subscription_renewed',
+      identity_id: ['__proto__', 'constructor', 'i'.repeat(255)][n] ?? `person-${n}`,
+      happened_at: iso(-days),
+      ...{ platform: 'iOS', product_id: text, price: '10.00', currency: n % 4 === 3 ? 'EUR' : 'USD' },
+      attribution: { media_source: text, campaign: text },
+      device: { country: n % 2 === 0 ? 'US' : 'DE' },
+      transaction: { transaction_id: `t-${n}-${days}`, original_transaction_id: `t-${n}`, expires_at: iso(30 - days) },
+    })),
+  )
+  const customer = await userOf(api)
+  await api.call('POST', '/v4/identities', { body: { user_id: customer, identity_id: `a${'b'.repeat(254)}` } })
+  const seen = HOSTILE.map((text, n) => ({
+    ...{ event_id: `seen-${n}`, event_name: n === 0 ? 'e'.repeat(100) : `note_${n}`, customer_uid: customer, happened_at: iso(-n / 24) },
+    ...{ platform: 'iOS', product_id: text, screen_id: text },
+    properties: JSON.parse(`{${JSON.stringify(text.slice(0, 80))}: ${JSON.stringify(text)}, "long": ${JSON.stringify(LONGEST)}}`),
+  }))
+  await api.call('POST', '/v4/events', { body: { events: [...sales, ...seen], trigger: false } })
+  for (const [n, text] of HOSTILE.entries()) {
+    const properties = [{ key: `_q_${n === 0 ? 'name' : n === 1 ? 'email' : `custom_${n}`}`, value: text }, { key: text, value: text }]
+    for (const property of properties) await api.call('POST', `/v4/users/${customer}/properties`, { body: { properties: [property] } })
+    await api.call('POST', '/v4/analytics/annotations', { body: { at: Math.floor(Date.parse(iso(-n - 1)) / 1000), text: n === 0 ? LONGEST.slice(0, 500) : text, kind: 'other' } })
+    await api.call('POST', '/v4/analytics/views', { body: { name: text.slice(0, 200), kind: 'chart', code: 'sales', query: {}, range: 'last_28_days', pinned: true } })
+    await api.call('POST', '/v4/api-keys', { body: { name: text.slice(0, 100), scopes: ['events:read'] } })
+  }
+  await purchaseOf(api, customer, { purchased_at: iso(-20), expires_at: iso(10), app_store_data: { transaction_id: '9', product_id: 'pro.monthly' } })
+  const day = Math.floor(Date.parse(iso(-2)) / 86_400_000) * 86_400
+  return { customer, at: day }
+}
+
+/** Goes to an address within the pages, as a link does, and waits for a part of the page: what was loaded stays loaded. */
+export async function go(page: Page, path: string, wait: string): Promise<void> {
+  await page.evaluate(`history.pushState(null, '', ${JSON.stringify(`/console${path}`)})`)
+  await page.locator(wait).first().waitFor()
+}
+export const withSearch = (path: string, more: string): string => `${path}${path.includes('?') ? '&' : '?'}${more}`
+
+/** Whatever a page may not do in any state: faults of access, style elements, more width than the screen, text that is cut and not told, text turned round. */
+export async function expectSoundly(page: Page, name: string): Promise<void> {
+  await expectSound(page, name)
+  expect([name, await page.evaluate(FAULTS)]).toEqual([name, []])
+  await page.setViewportSize({ width: 390, height: 900 })
+  await page.evaluate(DRAWN)
+  expect([name, await page.evaluate(TOO_WIDE)]).toEqual([name, []])
+  await page.setViewportSize({ width: 1440, height: 900 })
+}
+
+/** A drawing takes a new size in the frame after. */
+const DRAWN = 'new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))'
+
+/** What reaches over the right edge and does not scroll in itself. */
+const TOO_WIDE = `(() => {
+  const root = document.documentElement
+  if (root.scrollWidth <= root.clientWidth) return []
+  return [...document.querySelectorAll('body *')]
+    .filter(one => one.getBoundingClientRect().right > root.clientWidth + 1)
+    .map(one => one.tagName + '.' + one.className).slice(0, 8)
+})()`
+
+const FAULTS = `(() => {
+  const found = []
+  if (document.querySelector('style')) found.push('a style element')
+  if (document.title.includes('stolen')) found.push('a script of data ran')
+  if (Object.hasOwn(Object.prototype, 'polluted')) found.push('a prototype was changed')
+  const isText = one => [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim() !== '')
+  for (const one of document.querySelectorAll('body *')) {
+    if (one.scrollWidth <= one.clientWidth + 1 || one.clientWidth === 0 || !isText(one)) continue
+    const { overflowX, textOverflow } = getComputedStyle(one)
+    if (overflowX === 'visible' || overflowX === 'auto' || overflowX === 'scroll' || one.matches('.unseen, input, textarea')) continue
+    if (textOverflow !== 'ellipsis' || !one.closest('[title], [aria-label]')) found.push('cut: ' + one.tagName + '.' + one.className + ' ' + one.textContent.slice(0, 30))
+  }
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+    if (!node.data.includes('\\u202E') || node.parentElement.closest('svg, .unseen')) continue
+    let whole = node.parentElement
+    const isApart = one => { const { display, unicodeBidi } = getComputedStyle(one); return display !== 'inline' || /isolate|plaintext/.test(unicodeBidi) }
+    while (!isApart(whole)) whole = whole.parentElement
+    const after = document.createRange()
+    after.setStart(node, node.data.indexOf('\\u202E') + 8)
+    after.setEnd(whole, whole.childNodes.length)
+    const behind = after.cloneContents()
+    for (const other of behind.querySelectorAll('svg, button')) other.remove()
+    if (behind.textContent.trim() !== '') found.push('turned round: ' + behind.textContent.slice(0, 30) + ' in ' + whole.tagName + '.' + whole.className)
+  }
+  return [...new Set(found)].slice(0, 12)
+})()`
