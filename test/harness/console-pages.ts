@@ -5,7 +5,7 @@ import { product, purchaseOf, userOf } from './purchases.ts'
 import { expectSound } from './sound-pages.ts'
 
 const DAY = 86_400_000
-export const iso = (days: number): string => new Date(Date.now() + days * DAY).toISOString().replace(/\.\d+Z$/, 'Z')
+const iso = (days: number): string => new Date(Date.now() + days * DAY).toISOString().replace(/\.\d+Z$/, 'Z')
 
 /** Texts that would like to be more than text, or wider than the page. `\u202E` turns round what stands behind it. */
 export const HOSTILE = [
@@ -60,7 +60,8 @@ export type Told = { customer: string; at: number }
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
 export async function tellHostile(api: TestApi): Promise<Told> {
   await product(api, { id: 'pro', apple_product_id: 'pro.monthly' })
-  for (const id of ['__proto__', 'constructor', 'e'.repeat(255)]) await api.call('POST', '/v4/entitlements', { body: { id, product_ids: ['pro'] } })
+  for (const id of ['__proto__', 'constructor', 'e'.repeat(255)])
+    await api.call('POST', '/v4/entitlements', { body: { id, product_ids: ['pro'] } })
   const sales = HOSTILE.flatMap((text, n) =>
     [2, 9, 40].map(days => ({
       event_id: `sale-${n}-${days}`,
@@ -82,13 +83,24 @@ export async function tellHostile(api: TestApi): Promise<Told> {
   }))
   await api.call('POST', '/v4/events', { body: { events: [...sales, ...seen], trigger: false } })
   for (const [n, text] of HOSTILE.entries()) {
-    const properties = [{ key: `_q_${n === 0 ? 'name' : n === 1 ? 'email' : `custom_${n}`}`, value: text }, { key: text, value: text }]
+    const properties = [
+      { key: `_q_${n === 0 ? 'name' : n === 1 ? 'email' : `custom_${n}`}`, value: text },
+      { key: text, value: text },
+    ]
     for (const property of properties) await api.call('POST', `/v4/users/${customer}/properties`, { body: { properties: [property] } })
-    await api.call('POST', '/v4/analytics/annotations', { body: { at: Math.floor(Date.parse(iso(-n - 1)) / 1000), text: n === 0 ? LONGEST.slice(0, 500) : text, kind: 'other' } })
-    await api.call('POST', '/v4/analytics/views', { body: { name: text.slice(0, 200), kind: 'chart', code: 'sales', query: {}, range: 'last_28_days', pinned: true } })
+    await api.call('POST', '/v4/analytics/annotations', {
+      body: { at: Math.floor(Date.parse(iso(-n - 1)) / 1000), text: n === 0 ? LONGEST.slice(0, 500) : text, kind: 'other' },
+    })
+    await api.call('POST', '/v4/analytics/views', {
+      body: { name: text.slice(0, 200), kind: 'chart', code: 'sales', query: {}, range: 'last_28_days', pinned: true },
+    })
     await api.call('POST', '/v4/api-keys', { body: { name: text.slice(0, 100), scopes: ['events:read'] } })
   }
-  await purchaseOf(api, customer, { purchased_at: iso(-20), expires_at: iso(10), app_store_data: { transaction_id: '9', product_id: 'pro.monthly' } })
+  await purchaseOf(api, customer, {
+    purchased_at: iso(-20),
+    expires_at: iso(10),
+    app_store_data: { transaction_id: '9', product_id: 'pro.monthly' },
+  })
   const day = Math.floor(Date.parse(iso(-2)) / 86_400_000) * 86_400
   return { customer, at: day }
 }

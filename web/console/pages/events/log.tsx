@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-import { type MouseEvent, memo, useMemo } from 'react'
-=======
-import { Fragment, memo } from 'react'
->>>>>>> side-matrix
+import { Fragment, type MouseEvent, memo, useMemo } from 'react'
 import type { Event } from '../../../../clients/typescript/src/index.ts'
 import { searchOf, usePlace } from '../../data/place.ts'
 import { usePreferences } from '../../data/session.ts'
