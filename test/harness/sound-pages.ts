@@ -21,9 +21,14 @@ export async function openedPage(browser: Browser, { theme = 'light', width = 14
   return { page, faults }
 }
 
+/** How much on a page is about to change: what fades in, and what is dimmed until it was read again. Its colours are not those that stay. */
+const MOVING = `document.querySelectorAll('.stale').length
+  + document.getAnimations().filter(({ playState, effect }) => playState === 'running' && effect.getTiming().iterations !== Infinity).length`
+
 /** The page has no fault of access, and nothing is wider than the screen. After a click the caller waits for something of the new page. */
 export async function expectSound(page: Page, name: string): Promise<void> {
   await page.waitForLoadState()
+  await expect.poll(() => page.evaluate(MOVING), { timeout: 10_000 }).toBe(0)
   if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}.png`, fullPage: true })
   const violations = await page.evaluate<string[]>(`axe
     .run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
