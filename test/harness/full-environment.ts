@@ -19,9 +19,10 @@ const statements = (grown: number) => [
    select $1, 70, n, 'evt_' || n, 'e_' || n, case n % 3 when 0 then 'quiet' when 1 then 'subscription_renewed' else 'trial_started' end,
      'user_' || n, ${AGO}, ${AGO}, 'iOS', false from ${series(grown)}`,
   `insert into lineages (environment, platform, lineage, user_id) select $1, 'app_store', 'lineage_' || n, 'user_' || n from ${series(grown)}`,
+  // Of a thousand products: if all were of one, the analyzed plan of each question about a product would read every purchase.
   `insert into purchases (environment, lineage, user_id, platform, store_product_id, transaction_id, is_subscription, currency, price, amount,
      purchased_at, expires_at, auto_renewing, created_at)
-   select environment, id, user_id, platform, 'filler', lineage, true, 'USD', '1', 1, now() - interval '9 days', now() + interval '900 days',
+   select environment, id, user_id, platform, 'filler' || right(lineage, 3), lineage, true, 'USD', '1', 1, now() - interval '9 days', now() + interval '900 days',
      true, now() from lineages where environment = $1`,
   `insert into subscriptions (environment, user_id, platform, lineage, state_at, states, auto_renewing, ever_paid)
    select environment, user_id, platform, lineage, array[now() - interval '9 days'], array['active'], true, true from lineages where environment = $1`,
