@@ -18,11 +18,11 @@ const focusChart = async (page: Page) => {
 export const SCREENS: readonly Screen[] = [
   { name: 'overview', path: () => '/', until: 'a.tile .tile-value .figure' },
   { name: 'overview-narrow', path: () => '/', until: 'a.tile .tile-value .figure', width: 390 },
-  { name: 'chart', path: () => '/charts/mrr?range=365d&unit=month', until: '.chart svg path', theme: 'dark', then: focusChart },
+  { name: 'chart', path: () => '/charts/mrr?range=365d&unit=month', until: '.chart-canvas svg', theme: 'dark', then: focusChart },
   {
     name: 'facts',
     path: () => '/charts/sales?range=28d&type=column',
-    until: '.chart svg',
+    until: '.chart-canvas svg',
     then: page => page.locator('tbody tr').nth(3).click(),
   },
   { name: 'cohorts', path: () => '/cohorts', until: 'tbody tr' },
