@@ -114,6 +114,9 @@ async function expectSoundEverywhere(name: string) {
   expect(faults).toEqual([])
 }
 
+const WAITS = { timeout: 10_000 }
+/** Waits until so many are there. */
+const shown = (selector: string, count: number) => expect.poll(() => page.locator(selector).count(), WAITS).toBe(count)
 const names = () => page.locator('.customers-title').allTextContents()
 
 describe('the list', () => {
@@ -126,16 +129,16 @@ describe('the list', () => {
     )
     await page.getByRole('button', { name: 'Next 50' }).click()
     await page.waitForURL(/cursor=/)
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 5)
+    await shown('tbody tr', 5)
     await page.goBack()
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 50)
+    await shown('tbody tr', 50)
     await page.getByRole('button', { name: 'Paid, net' }).click()
     await page.waitForURL(/sort=-net_payments_usd/)
-    await page.waitForFunction(() => document.querySelector('.customers-title')?.textContent === 'sam-1')
+    await expect.poll(async () => (await names())[0], WAITS).toBe('sam-1')
     expect(await page.locator('tbody tr').first().locator('.figure').first().getAttribute('value')).toBe('25.97')
     await page.getByRole('button', { name: 'Subscriber' }).click()
     await page.waitForURL(/f\.status=active/)
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1)
+    await shown('tbody tr', 1)
     await page.getByText(/^1 subscriber · 0 in a trial/).waitFor()
   })
 
@@ -144,7 +147,7 @@ describe('the list', () => {
     await page.keyboard.press('/')
     await page.keyboard.type('sam@example.org')
     await page.waitForURL(/q=sam%40example.org/)
-    await page.waitForFunction(() => document.querySelectorAll('tbody tr').length === 1)
+    await shown('tbody tr', 1)
     await page.keyboard.press('Escape')
     await page.locator('h1').focus()
     await page.keyboard.press('j')
@@ -184,7 +187,7 @@ describe('a customer', () => {
     await open(`/customers/${sam}`, '.timeline .line li')
     await page.getByRole('button', { name: 'Purchases', exact: true }).click()
     await page.waitForURL(/kinds=purchase/)
-    await page.waitForFunction(() => document.querySelectorAll('.timeline .line > li').length === 5)
+    await shown('.timeline .line > li', 5)
     const told = await page.locator('.timeline .line-title').allTextContents()
     expect(told).toEqual(['9.99 USD paid', '9.99 USD paid', '4.00 USD refunded', '9.99 USD paid', 'Trial'])
     await page.locator('h1').focus()
@@ -194,7 +197,7 @@ describe('a customer', () => {
     await expectSound(page, 'customer-entry')
     await page.keyboard.press('Escape')
     await page.waitForURL(url => !url.search.includes('at='))
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('9.99 USD paid')
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('9.99 USD paid')
   })
 
   test('why nothing came', async () => {

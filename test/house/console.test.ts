@@ -11,6 +11,9 @@ const files = readdirSync(join(ROOT, FOLDER), { recursive: true, encoding: 'utf8
 const scripts = files.filter(({ name }) => !name.endsWith('.css'))
 const named = (found: typeof files) => found.map(({ name }) => name)
 
+/** What the pages know of the service: the types of its operations, and of the console's own. */
+const TYPES = new Set(['clients/typescript/src/index.ts', 'schemas/generated/console/api.ts'])
+
 /** The only files that name colours. */
 const OF_COLOURS = new Set(['styles/tokens.css', 'chart/palette.ts'])
 
@@ -33,13 +36,11 @@ describe('the pages of the console', () => {
     expect(['prev', 'text', 'soft', 'line', 'line-strong', 'panel'].map(token)).toEqual([previous, text, soft, line, axis, panel])
   })
 
-  test('import only themselves and the types of the client', () => {
+  test('import only themselves and types of the service', () => {
     const outside = scripts.flatMap(({ name, text }) =>
       [...withoutComments(text).matchAll(/(import (?:type )?)[^'\n]*from '((?:\.\.\/)+[^']+)'/g)]
         .map(([, how, path]) => ({ how, path: join(FOLDER, name, '..', path!) }))
-        .filter(
-          ({ how, path }) => !path.startsWith(`${FOLDER}/`) && !(path === 'clients/typescript/src/index.ts' && how === 'import type '),
-        )
+        .filter(({ how, path }) => !path.startsWith(`${FOLDER}/`) && !(TYPES.has(path) && how === 'import type '))
         .map(({ path }) => `${name} imports ${path}`),
     )
     expect(outside).toEqual([])

@@ -2,3 +2,8 @@ declare module 'virtual:operations' {
   /** `GET /v4/ledger` by operation id. */
   export const OPERATIONS: Readonly<Record<string, string>>
 }
+
+declare module 'virtual:scopes' {
+  /** `events:read`: what a named key may be given. */
+  export const SCOPES: readonly import('../../clients/typescript/src/index.ts').Scope[]
+}

@@ -1,14 +1,17 @@
 import './styles/index.css'
 import { createTheme, MantineProvider } from '@mantine/core'
-import { Notifications } from '@mantine/notifications'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
 import { client } from './data/client.ts'
 import { router } from './router.tsx'
 
 // The page behind stays to be read.
 const veil = { backgroundOpacity: 0.22, blur: 0 }
+
+// Nothing is said before the first page is there; what was said until then is shown.
+const Notices = lazy(() => import('./parts/notices.tsx'))
 
 const theme = createTheme({
   primaryColor: 'teal',
@@ -26,7 +29,9 @@ createRoot(document.getElementById('root')!).render(
   <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
     <QueryClientProvider client={client}>
       <RouterProvider router={router} />
-      <Notifications position="bottom-right" />
+      <Suspense>
+        <Notices />
+      </Suspense>
     </QueryClientProvider>
   </MantineProvider>,
 )

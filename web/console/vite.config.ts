@@ -1,25 +1,42 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
+const HERE = fileURLToPath(new URL('.', import.meta.url))
 const DESCRIPTION = fileURLToPath(new URL('../../schemas/generated/openapi.json', import.meta.url))
 const OPERATIONS = 'virtual:operations'
 
-type Described = { paths: Record<string, Record<string, { operationId?: string }>> }
+const SCOPES = 'virtual:scopes'
+const MODULES: readonly string[] = [OPERATIONS, SCOPES]
 
-/** Method and path of each operation, out of the description: the typed client itself would add 40 kB to the pages. */
-function operations(): Plugin {
+type Described = {
+  paths: Record<string, Record<string, { operationId?: string }>>
+  components: { schemas: { Scope: { enum: string[] } } }
+}
+
+/** The names of operations that the pages write. */
+const used = (): Set<string> =>
+  new Set(
+    globSync('{pages,parts,chart,data,shell}/**/*.{ts,tsx}', { cwd: HERE }).flatMap(
+      file => readFileSync(`${HERE}${file}`, 'utf8').match(/(?<=['"])v4\w+(?=['"])/g) ?? [],
+    ),
+  )
+
+/** Method and path of each operation that is used, and the scopes, out of the description: the typed client itself would add 40 kB to the pages. */
+function described(): Plugin {
   return {
-    name: 'operations',
-    resolveId: id => (id === OPERATIONS ? `\0${OPERATIONS}` : undefined),
+    name: 'described',
+    resolveId: id => (MODULES.includes(id) ? `\0${id}` : undefined),
     load(id) {
-      if (id !== `\0${OPERATIONS}`) return
+      if (!MODULES.includes(id.slice(1))) return
       this.addWatchFile(DESCRIPTION)
-      const { paths } = JSON.parse(readFileSync(DESCRIPTION, 'utf8')) as Described
+      const { paths, components } = JSON.parse(readFileSync(DESCRIPTION, 'utf8')) as Described
+      if (id === `\0${SCOPES}`) return `export const SCOPES = ${JSON.stringify(components.schemas.Scope.enum)}`
+      const names = used()
       const all = Object.entries(paths).flatMap(([path, item]) =>
         Object.entries(item).flatMap(([method, { operationId }]) =>
-          operationId ? [[operationId, `${method.toUpperCase()} ${path}`]] : [],
+          operationId && names.has(operationId) ? [[operationId, `${method.toUpperCase()} ${path}`]] : [],
         ),
       )
       return `export const OPERATIONS = ${JSON.stringify(Object.fromEntries(all))}`
@@ -28,9 +45,9 @@ function operations(): Plugin {
 }
 
 export default defineConfig({
-  root: fileURLToPath(new URL('.', import.meta.url)),
+  root: HERE,
   base: '/console/',
-  plugins: [react(), operations()],
+  plugins: [react(), described()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

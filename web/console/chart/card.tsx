@@ -1,7 +1,7 @@
 import { figure } from '../parts/format.ts'
 import { t } from '../parts/t.ts'
 import type { Layout } from './layout.ts'
-import { colourOf } from './palette.ts'
+import { swatchOf } from './palette.ts'
 import { bucketOf, type Picture } from './picture.ts'
 
 /** So many series are named in the card; the table has all. */
@@ -46,7 +46,7 @@ export function Card({
       <div className="chart-card-title">{titleOf(picture, layout, at)}</div>
       {rows.slice(0, MOST).map(row => (
         <div key={row.at} className={row.place === series ? 'chart-card-row on' : 'chart-card-row'}>
-          <i className={`swatch s${colourOf(row.at)}`} />
+          <i className={swatchOf(row.at)} />
           <span>{row.label}</span>
           <b>{row.value === null ? '–' : figure(row.value, measure, currency)}</b>
         </div>

@@ -5,7 +5,7 @@ import type { scaleBand } from '@visx/scale'
 import { memo } from 'react'
 import { axisFigure } from '../parts/format.ts'
 import { type Layout, MARGIN } from './layout.ts'
-import { colourOf, dashOf, type Palette } from './palette.ts'
+import { againOf, colourOf, dashOf, type Palette } from './palette.ts'
 import { areaOf, barsOf, lineOf } from './paths.ts'
 import { bucketOf, type Picture } from './picture.ts'
 
@@ -55,6 +55,17 @@ export const Drawing = memo(function Drawing({ picture, layout, id, palette }: P
         className="rows"
         stroke={palette?.line ?? ''}
       />
+      {yScale.domain()[0]! < 0 && (
+        <g className="axis">
+          <line
+            x1={MARGIN.left}
+            x2={width - MARGIN.right}
+            y1={layout.y(0)}
+            y2={layout.y(0)}
+            {...(palette && { stroke: palette.axis, strokeWidth: 1.4 })}
+          />
+        </g>
+      )}
       <Notes picture={picture} layout={layout} palette={palette} />
       {shown.map((_, place) => (
         <Series key={shown[place]!.at} layout={layout} place={place} kind={picture.kind} id={id} palette={palette} />
@@ -117,7 +128,7 @@ function Series({
     const still = barsOf(layout, spans, place, open, end)
     return (
       <g className={name}>
-        {complete && <path className="bars-done" d={complete} {...(ink && { fill: ink })} />}
+        {complete && <path className="bars-done" d={complete} fillOpacity={againOf(at)} {...(ink && { fill: ink })} />}
         {still && <path className="bars-open" d={still} fill={`url(#${id}-${at})`} {...(ink && { stroke: ink })} />}
       </g>
     )
@@ -128,7 +139,7 @@ function Series({
   const still = open < end ? lineOf(layout, spans, Math.max(0, open - 1), end) : ''
   return (
     <g className={name}>
-      {area && <path className="area" d={area} opacity={stacked ? 0.35 : 0.1} {...(ink && { fill: ink })} />}
+      {area && <path className="area" d={area} opacity={(stacked ? 0.35 : 0.1) * (againOf(at) ?? 1)} {...(ink && { fill: ink })} />}
       <path
         className="stroke"
         d={lineOf(layout, spans, 0, open)}

@@ -16,3 +16,8 @@ export const colourOf = (series: number) => series % PALETTE.series.length
 
 const DASHES = [undefined, '7 3', '2 3', '9 3 2 3'] as const
 export const dashOf = (series: number): string | undefined => DASHES[(series + Math.floor(series / PALETTE.series.length)) % DASHES.length]
+
+/** What tells the ninth series from the first where no dashes do: bars are paler. */
+export const againOf = (series: number): number | undefined => (series >= PALETTE.series.length ? 0.55 : undefined)
+/** The classes of a sign of a series. */
+export const swatchOf = (series: number): string => `swatch s${colourOf(series)}${againOf(series) === undefined ? '' : ' again'}`

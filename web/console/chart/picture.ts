@@ -1,5 +1,5 @@
 import type { Unit } from '../data/range.ts'
-import { bucket, type Measure } from '../parts/format.ts'
+import { bucket, dateFormat, type Measure } from '../parts/format.ts'
 
 /** A series: a value for each bucket, null where there is none. */
 export type Line = { label: string; values: readonly (number | null)[]; previous?: readonly (number | null)[] }
@@ -35,7 +35,26 @@ export type Picture = {
 
 /** A bucket in words. `long`: in cards and tables. */
 export const bucketOf = ({ labels, starts, unit, zone }: Picture, at: number, long = false): string =>
-  labels?.[at] ?? bucket(starts[at]!, unit, zone, long)
+  labels?.[at] ?? bucketText(starts, at, unit, zone, long)
+
+const YEAR = 31_536_000
+
+/** A bucket among others: an hour that the clock shows twice with its offset, a day among those of several years with its year. */
+export function bucketText(starts: readonly number[], at: number, unit: Unit, zone: string, long = false): string {
+  const second = starts[at]!
+  const text = bucket(second, unit, zone, long)
+  if (unit === 'hour') {
+    const twice = [starts[at - 1], starts[at + 1]].some(other => other !== undefined && bucket(other, unit, zone, long) === text)
+    return twice && long ? `${text} ${offsetText(second, zone)}` : text
+  }
+  if (long || unit === 'month' || starts.at(-1)! - starts[0]! < YEAR) return text
+  return dateFormat('en-GB', { timeZone: zone, day: 'numeric', month: 'short', year: '2-digit' }).format(second * 1000)
+}
+
+const offsetText = (second: number, zone: string) =>
+  dateFormat('en-GB', { timeZone: zone, timeZoneName: 'longOffset' })
+    .formatToParts(second * 1000)
+    .find(({ type }) => type === 'timeZoneName')?.value ?? ''
 
 /** The series that are drawn, each with its number, which decides its colour and dashes. */
 export const shownOf = ({ lines, hidden }: Picture): { line: Line; at: number }[] =>

@@ -8,10 +8,12 @@ export type Sent = {
   key?: string
   signal?: AbortSignal
   headers?: Record<string, string>
+  /** Of an answer that is no failure. */
+  heard?: (headers: Headers) => void
 }
 
 /** Sends a request to the service and reads its JSON. A failure throws an `ApiError`. */
-export async function request<Result>(address: string, { method, body, key, signal, headers }: Sent): Promise<Result> {
+export async function request<Result>(address: string, { method, body, key, signal, headers, heard }: Sent): Promise<Result> {
   const done = await turn(address, signal)
   try {
     const response = await fetch(address, {
@@ -29,6 +31,7 @@ export async function request<Result>(address: string, { method, body, key, sign
     const text = await response.text()
     const json = text === '' ? undefined : parsed(text)
     if (!response.ok) throw new ApiError(response.status, json as never, response.headers)
+    heard?.(response.headers)
     return json as Result
   } catch (error) {
     if (error instanceof ApiError || (error as Error).name === 'AbortError') throw error

@@ -7,9 +7,12 @@ import { request } from './request.ts'
 
 /**
  * Writes an operation. A second call while the first is under way does nothing, and the same input sent again after no answer carries the
- * same `Idempotency-Key`, so that it never acts twice. `changes`: the reads to ask for again.
+ * same `Idempotency-Key`, so that it never acts twice. `changes`: the reads to ask for again. `heard`: for an answer that says something in its headers.
  */
-export function useWrite<Name extends OperationName>(name: Name, { changes = [] }: { changes?: readonly OperationName[] } = {}) {
+export function useWrite<Name extends OperationName>(
+  name: Name,
+  { changes = [], heard }: { changes?: readonly OperationName[]; heard?: (headers: Headers) => void } = {},
+) {
   const place = usePlace()
   const client = useQueryClient()
   const form = useRef<{ input: string; key: string }>(undefined)
@@ -18,7 +21,12 @@ export function useWrite<Name extends OperationName>(name: Name, { changes = [] 
       const text = JSON.stringify(input)
       if (form.current?.input !== text) form.current = { input: text, key: crypto.randomUUID() }
       const { method, path } = callOf(name, input as AnyInput)
-      return request(`${addressOf(place!)}${path}`, { method, body: (input as AnyInput).body, key: form.current.key })
+      return request(`${addressOf(place!)}${path}`, {
+        method,
+        body: (input as AnyInput).body,
+        key: form.current.key,
+        ...(heard && { heard }),
+      })
     },
     onSuccess: async () => {
       form.current = undefined

@@ -3,7 +3,7 @@ import type { AnalyticsFilterCondition } from '../../../clients/typescript/src/i
 import { joined, type Search, split, useAddress } from '../data/address.ts'
 import { Icon } from './icon.tsx'
 import { Pick } from './pick.tsx'
-import { t } from './t.ts'
+import { plain, t } from './t.ts'
 
 const PREFIX = 'f.'
 
@@ -76,7 +76,7 @@ function Filter({
   onChange: (values: string[]) => void
   onClose: () => void
 }) {
-  const label = condition?.label ?? name
+  const label = condition?.label ?? plain(name)
   const labelOf = (code: string) => condition?.values?.find(value => value.code === code)?.label ?? code
   if (known && condition === undefined)
     return (

@@ -1,7 +1,8 @@
 import './own-range.css'
 import { DatePicker } from '@mantine/dates'
 import { useState } from 'react'
-import { dayAfter, isoDay, type Range, startOf } from '../data/range.ts'
+import { dayAfter } from '../data/calendar.ts'
+import { isoDay, type Range, startOf } from '../data/range.ts'
 import { usePreferences } from '../data/session.ts'
 import { t } from './t.ts'
 
@@ -28,7 +29,7 @@ export default function OwnRange({ range, zone, onChosen }: { range: Range; zone
           const [first, last] = chosen
           if (first && last) onChosen(startOf(first, zone), Math.min(now, startOf(dayAfter(last, 1), zone)))
         }}
-        ariaLabels={{ previousMonth: t('Previous month'), nextMonth: t('Next month'), monthLevelControl: t('Choose a month') }}
+        ariaLabels={{ previousMonth: t('Previous month'), nextMonth: t('Next month') }}
       />
     </div>
   )

@@ -1,7 +1,8 @@
 import { Popover } from '@mantine/core'
 import { lazy, Suspense, useState } from 'react'
 import { useAddress } from '../data/address.ts'
-import { CALENDAR_RANGES, RANGE_TEXTS, RANGES, type Range, shifted } from '../data/range.ts'
+import { CALENDAR_RANGES, shifted, textOfRange } from '../data/calendar.ts'
+import { isoDay, RANGES, type Range } from '../data/range.ts'
 import { Bars } from './data-state.tsx'
 import { bucket } from './format.ts'
 import { Icon } from './icon.tsx'
@@ -10,8 +11,14 @@ import { t } from './t.ts'
 
 const OwnRange = lazy(() => import('./own-range.tsx'))
 
-export const rangeText = ({ from, to, key }: Range, zone: string): string =>
-  RANGE_TEXTS[key] !== undefined ? t(RANGE_TEXTS[key]) : `${bucket(from, 'day', zone)} – ${bucket(to - 1, 'day', zone)}`
+/** A range in words; days of another year with the year. */
+export function rangeText({ from, to, key }: Range, zone: string): string {
+  const preset = textOfRange(key)
+  if (preset !== undefined) return t(preset)
+  const yearOf = (second: number) => isoDay(second, zone).slice(0, 4)
+  const long = yearOf(from) !== yearOf(Date.now() / 1000)
+  return `${bucket(from, 'day', zone, long)} – ${bucket(to - 1, 'day', zone, long)}`
+}
 
 /** The range of the page: presets, which stay presets in the address, or days of a calendar. `[` and `]` go to the range before and after. */
 export function RangePick({
@@ -61,7 +68,7 @@ export function RangePick({
                     setOpened(false)
                   }}
                 >
-                  {t(RANGE_TEXTS[key] ?? key)}
+                  {t(textOfRange(key) ?? key)}
                 </button>
               </li>
             ))}

@@ -7,15 +7,15 @@ import { ThemeButton } from './operator-menu.tsx'
 import type { Overlay } from './shell.tsx'
 import { Switcher } from './switcher.tsx'
 
-/** The bar on top of narrow screens. */
+/** The bar on top of narrow screens. It is no banner: the head of a dialog over the page is one. */
 export const TopBar = ({ open }: { open: (overlay: Overlay) => void }) => (
-  <header className="top-bar">
+  <nav className="top-bar" aria-label={t('Project and search')}>
     <Switcher />
     <button type="button" className="chip square" aria-label={t('Search or go to')} onClick={() => open('palette')}>
       <Icon name="search" />
     </button>
     <ThemeButton />
-  </header>
+  </nav>
 )
 
 /** The five places at the bottom of narrow screens. */

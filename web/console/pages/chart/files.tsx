@@ -3,12 +3,13 @@ import { createRoot } from 'react-dom/client'
 import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
 import { Drawing } from '../../chart/drawing.tsx'
 import { layoutOf } from '../../chart/layout.ts'
-import { colourOf, PALETTE } from '../../chart/palette.ts'
+import { againOf, colourOf, PALETTE } from '../../chart/palette.ts'
+import { bucketText } from '../../chart/picture.ts'
 import { openFromOf, pictureOf } from '../../chart/picture-of.ts'
 import { split } from '../../data/address.ts'
 import { titleOfChart } from '../../data/charts.ts'
 import { csv } from '../../parts/export-menu.tsx'
-import { bucket, figure, moment } from '../../parts/format.ts'
+import { figure, moment } from '../../parts/format.ts'
 import { rangeText } from '../../parts/range-pick.tsx'
 import { t } from '../../parts/t.ts'
 import { TOTALS } from './numbers.tsx'
@@ -50,9 +51,10 @@ export function markdownOf(chart: AnalyticsChart, { code, zone, unit, range }: Q
   const shown = (value: number | undefined) => (value === undefined ? '–' : figure(value, chart.measure, chart.currency))
   const open = openFromOf(chart)
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  const rows = pointsOf(chart).map(({ start_time }, at) =>
+  const points = pointsOf(chart).map(({ start_time }) => start_time)
+  const rows = points.map((start_time, at) =>
     line([
-      `${bucket(start_time, unit, zone, true)}${open !== null && start_time >= open ? ` (${t('still moving')})` : ''}`,
+      `${bucketText(points, at, unit, zone, true)}${open !== null && start_time >= open ? ` (${t('still moving')})` : ''}`,
       ...series.map(({ data }) => shown(data[at]?.value)),
     ]),
   )
@@ -117,7 +119,7 @@ function Sheet({ chart, question }: { chart: AnalyticsChart; question: Question 
             const x = (place * (WIDTH - 48)) / layout.shown.length
             return (
               <g key={line.label} transform={`translate(${x} 0)`}>
-                <rect y={-9} width={10} height={10} rx={2} fill={PALETTE.series[colourOf(at)]} />
+                <rect y={-9} width={10} height={10} rx={2} fill={PALETTE.series[colourOf(at)]} fillOpacity={againOf(at)} />
                 <text x={15}>{line.label.length > 18 ? `${line.label.slice(0, 17)}…` : line.label}</text>
               </g>
             )

@@ -1,5 +1,5 @@
 import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
-import { colourOf, dashOf } from '../../chart/palette.ts'
+import { colourOf, dashOf, swatchOf } from '../../chart/palette.ts'
 import { figure } from '../../parts/format.ts'
 import { t } from '../../parts/t.ts'
 
@@ -25,7 +25,7 @@ export const Legend = ({
           title={hidden.has(label) ? t('Show {label}', { label }) : t('Hide {label}', { label })}
           onClick={() => onHide(label)}
         >
-          {bars ? <i className={`swatch s${colourOf(at)}`} aria-hidden="true" /> : <Swatch at={at} />}
+          {bars ? <i className={swatchOf(at)} aria-hidden="true" /> : <Swatch at={at} />}
           <span className="legend-name">{label}</span>
           <span className="legend-total">{figure(total, chart.measure, chart.currency)}</span>
         </button>

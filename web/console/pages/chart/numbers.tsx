@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { AnalyticsChart, AnalyticsPoint } from '../../../../clients/typescript/src/index.ts'
+import { bucketText } from '../../chart/picture.ts'
 import { openFromOf } from '../../chart/picture-of.ts'
 import { useRead } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
@@ -14,11 +15,15 @@ import type { Question } from './question.ts'
 export const TOTALS = { sum: 'Total', last: 'At the end', average: 'Whole range' } as const
 /** Rows of values before the rest is asked for. */
 const FIRST = 50
+/** Buckets before the rest is asked for: a page of 13,000 elements is slow. */
+const MOST_ROWS = 100
 
 type Props = { question: Question; read: ChartRead; onOpen: (at: number) => void }
 
 /** The same numbers as a table: the total first, then the latest bucket. */
 export function Numbers({ question, read, onOpen }: Props) {
+  // The failure is told above, where the drawing would stand.
+  if (read.data === undefined && read.isError) return null
   return (
     <Card flush className="numbers">
       <DataState of={read} shape="table" rows={8} isEmpty={chart => pointsOf(chart).length === 0} empty={null}>
@@ -46,17 +51,20 @@ function Buckets({ chart, question, onOpen }: { chart: AnalyticsChart; question:
   const only = series.length === 1 ? series[0] : series.length === 0 ? whole : undefined
   const open = openFromOf(chart)
   const shown = (value: number | undefined) => (value === undefined ? '–' : figure(value, measure, currency))
-  const rows = pointsOf(chart)
+  const [all, setAll] = useState(false)
+  const points = pointsOf(chart)
     .map((point, at) => ({ point, at }))
     .reverse()
+  const starts = pointsOf(chart).map(({ start_time }) => start_time)
+  const rows = all ? points : points.slice(0, MOST_ROWS)
   const before = comparing ? (only ?? whole)?.dataPrev : undefined
   const columns: Column<Row>[] = [
     {
       key: 'bucket',
       head: t(plain(unit)),
-      cell: ({ point }) => (
+      cell: ({ point, at }) => (
         <span className="nowrap">
-          {bucket(point.start_time, unit, zone, true)}
+          {bucketText(starts, at, unit, zone, true)}
           <State point={point} open={open} isLast={point === rows[0]?.point} unit={unit} />
         </span>
       ),
@@ -94,14 +102,21 @@ function Buckets({ chart, question, onOpen }: { chart: AnalyticsChart; question:
     ...(before ? [shown((only ?? whole)?.totalPrev)] : []),
   ]
   return (
-    <Table
-      caption={t('The same numbers as a table')}
-      columns={columns}
-      rows={rows}
-      rowKey={({ point }) => String(point.start_time)}
-      onOpen={({ point }) => onOpen(point.start_time)}
-      total={total}
-    />
+    <>
+      <Table
+        caption={t('The same numbers as a table')}
+        columns={columns}
+        rows={rows}
+        rowKey={({ point }) => String(point.start_time)}
+        onOpen={({ point }) => onOpen(point.start_time)}
+        total={total}
+      />
+      {points.length > rows.length && (
+        <button type="button" className="chip more" onClick={() => setAll(true)}>
+          {t('Show all {n}', { n: points.length })}
+        </button>
+      )}
+    </>
   )
 }
 

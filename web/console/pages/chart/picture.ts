@@ -7,7 +7,7 @@ const A = 65
 const LETTERS = 26
 
 /** A, B, … Z, AA: by time. */
-export const letterOf = (at: number): string =>
+const letterOf = (at: number): string =>
   (at >= LETTERS ? String.fromCharCode(A + Math.floor(at / LETTERS) - 1) : '') + String.fromCharCode(A + (at % LETTERS))
 
 export const lettered = (annotations: readonly AnalyticsAnnotation[]): Noted[] =>

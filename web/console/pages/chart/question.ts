@@ -1,8 +1,9 @@
 import { useMemo } from 'react'
 import type { AnalyticsChartMeta } from '../../../../clients/typescript/src/index.ts'
 import { type Search, useAddress } from '../../data/address.ts'
+import { calendarRangeOf, unitFor } from '../../data/calendar.ts'
 import type { Input } from '../../data/operations.ts'
-import { type Range, rangeOf, type Unit, unitFor } from '../../data/range.ts'
+import type { Range, Unit } from '../../data/range.ts'
 import { useRead } from '../../data/read.ts'
 import { usePreferences } from '../../data/session.ts'
 import { filterQuery, hasFilters } from '../../parts/filters.tsx'
@@ -36,7 +37,7 @@ export function useQuestion(code: string) {
   const meta = useRead('v4GetAnalyticsChartMeta', { path: { chart_code: code } })
   const described = meta.data?.code === code && !meta.isPlaceholderData ? meta.data : undefined
   const zone = search.tz ?? preferences.zone
-  const range = rangeOf(search, zone)
+  const range = calendarRangeOf(search, zone)
   const unit = unitOf(search.unit, range, described)
   const split = described?.segmentations.some(known => known.code === search.split) ? search.split : undefined
   const question: Question = {

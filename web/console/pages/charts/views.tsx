@@ -1,7 +1,7 @@
 import type { AnalyticsView, AnalyticsViewInput } from '../../../../clients/typescript/src/index.ts'
+import { textOfRange } from '../../data/calendar.ts'
 import { titleOfChart } from '../../data/charts.ts'
 import { usePlace } from '../../data/place.ts'
-import { RANGE_TEXTS } from '../../data/range.ts'
 import { useRead } from '../../data/read.ts'
 import { useDenied, usePreferences } from '../../data/session.ts'
 import { presetOf, targetOf } from '../../data/views.ts'
@@ -15,7 +15,7 @@ import { say, sayWithUndo } from '../../parts/undo.tsx'
 
 const rangeText = ({ range }: AnalyticsView, zone: string): string =>
   typeof range === 'string'
-    ? t(RANGE_TEXTS[presetOf(range)] ?? plain(range))
+    ? t(textOfRange(presetOf(range)) ?? plain(range))
     : `${bucket(range.from, 'day', zone)} – ${bucket(range.to - 1, 'day', zone)}`
 
 /** What was saved: a question with a name. The pinned ones first. */

@@ -19,7 +19,7 @@ import { type Question, ZONE } from './question.ts'
 type Props = { at: string; rows: readonly Row[]; question: Question; currency: string; answer: AnalyticsCohorts }
 
 /** The figures of a cell, and the people in it. `at`: the key of the row and the index of the period, 0 for the users of the row. */
-export function CellDrawer({ at, rows, question, currency, answer }: Props) {
+export default function CellDrawer({ at, rows, question, currency, answer }: Props) {
   const [search, set] = useAddress()
   const cut = at.lastIndexOf(':')
   const row = rows.find(({ key }) => key === at.slice(0, cut))

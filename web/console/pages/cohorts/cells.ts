@@ -18,6 +18,8 @@ export const METRIC_TEXTS: Record<Metric, string> = {
   arpas: 'Per subscription',
 }
 
+export const METRICS_OF_MONEY: ReadonlySet<Metric> = new Set(['revenue', 'arpu', 'arppu', 'arpas'])
+
 /** A figure of a row and a period. `undefined`: nobody had the time to get there. */
 export type Cell = {
   index: number
@@ -48,7 +50,7 @@ const isMoving = (open: number, reachable: number, isComplete: boolean, isLast: 
 const isReached = ({ reachable, open, payers, subscriptions }: AnalyticsCohortPeriod) =>
   reachable > 0 && (open === 0 || payers > 0 || subscriptions > 0)
 
-export function cellsOf(periods: readonly AnalyticsCohortPeriod[], metric: Metric): Cell[] {
+function cellsOf(periods: readonly AnalyticsCohortPeriod[], metric: Metric): Cell[] {
   const last = periods.findLast(isReached)
   return periods.map(period => {
     const { index, label, open, reachable, is_complete } = period
@@ -149,6 +151,5 @@ export const stepOf = (value: number, most: number): number =>
 
 export function textOf(value: number, metric: Metric, currency: string): string {
   if (metric === 'share') return `${Math.round(value)}\u00a0%`
-  if (metric === 'subscriptions' || metric === 'payers') return figure(value)
-  return figure(value, 'usd', currency, true)
+  return METRICS_OF_MONEY.has(metric) ? figure(value, 'usd', currency, true) : figure(value)
 }

@@ -1,8 +1,9 @@
 import { useMemo } from 'react'
 import { Chart } from '../../chart/chart.tsx'
+import { swatchOf } from '../../chart/palette.ts'
 import type { Picture } from '../../chart/picture.ts'
 import { t } from '../../parts/t.ts'
-import { METRIC_TEXTS, type Row } from './cells.ts'
+import { METRIC_TEXTS, METRICS_OF_MONEY, type Row } from './cells.ts'
 import type { Question } from './question.ts'
 
 /** With more lines a chart is not read any more. */
@@ -38,7 +39,7 @@ export default function Curve({
       labels,
       kind: 'line',
       stacked: false,
-      measure: metric === 'share' ? 'percent' : metric === 'subscriptions' || metric === 'payers' ? 'count' : 'usd',
+      measure: metric === 'share' ? 'percent' : METRICS_OF_MONEY.has(metric) ? 'usd' : 'count',
       currency,
       unit: 'month',
       zone: 'UTC',
@@ -57,7 +58,7 @@ export default function Curve({
       <ul className="legend" aria-label={t('Series')}>
         {drawn.map(({ key, label }, at) => (
           <li key={key} className="legend-entry">
-            <i className={`swatch s${at % 8}`} aria-hidden="true" />
+            <i className={swatchOf(at)} aria-hidden="true" />
             {label}
           </li>
         ))}

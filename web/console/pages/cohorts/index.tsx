@@ -11,12 +11,12 @@ import { curlOf } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { Unconverted } from '../../parts/unconverted.tsx'
 import { Actions } from './actions.tsx'
-import { CellDrawer } from './cell-drawer.tsx'
-import { type Row, rowsOf } from './cells.ts'
+import { METRICS_OF_MONEY, type Row, rowsOf } from './cells.ts'
 import { Controls } from './controls.tsx'
 import { useQuestion } from './question.ts'
 import { Triangle } from './triangle.tsx'
 
+const CellDrawer = lazy(() => import('./cell-drawer.tsx'))
 const Curve = lazy(() => import('./curve.tsx'))
 
 /** Who began together, and what became of them in each period after. */
@@ -42,7 +42,7 @@ export default function Cohorts() {
     >
       <Controls question={question} meta={meta.data} answer={answer} />
       {meta.isError && <Fault error={meta.error} retry={meta.refetch} />}
-      <Unconverted money={answer?.unconverted} />
+      {METRICS_OF_MONEY.has(metric) && <Unconverted money={answer?.unconverted} />}
       <Card flush className="triangle-card">
         <DataState
           of={read}
@@ -82,7 +82,9 @@ export default function Cohorts() {
           ? t('A share counts the subscriptions that had the time to get there; the total leaves out what is hatched.')
           : t('The total counts only cohorts that had the time, where there are such.')}
       </p>
-      {search.at && answer && <CellDrawer at={search.at} rows={rows} question={question} currency={answer.currency} answer={answer} />}
+      <Suspense fallback={null}>
+        {search.at && answer && <CellDrawer at={search.at} rows={rows} question={question} currency={answer.currency} answer={answer} />}
+      </Suspense>
     </Page>
   )
 }

@@ -1,7 +1,8 @@
 import { useMemo } from 'react'
 import { type Search, useAddress } from '../../data/address.ts'
+import { calendarRangeOf } from '../../data/calendar.ts'
 import type { Input } from '../../data/operations.ts'
-import { type Range, rangeOf } from '../../data/range.ts'
+import type { Range } from '../../data/range.ts'
 import { useRead } from '../../data/read.ts'
 import { filterQuery, hasFilters } from '../../parts/filters.tsx'
 import type { Metric } from './cells.ts'
@@ -35,7 +36,7 @@ export function useQuestion() {
   const meta = useRead('v4GetAnalyticsCohortsMeta', {})
   const mode = oneOf(['by_renewals', 'by_days'] as const, search.mode, 'by_renewals')
   const grouping = oneOf(GROUPINGS, search.group, 'month')
-  const range = rangeOf({ range: '365d', ...search, unit: grouping === 'week' ? 'week' : 'month' }, ZONE)
+  const range = calendarRangeOf({ range: '365d', ...search, unit: grouping === 'week' ? 'week' : 'month' }, ZONE)
   const metrics = METRICS.filter(metric => metric !== 'share' || mode === 'by_renewals')
   const metric = oneOf(metrics, search.metric, mode === 'by_renewals' ? 'share' : 'arpu')
   const split = meta.data?.segmentations.some(({ code }) => code === search.split) ? search.split : undefined

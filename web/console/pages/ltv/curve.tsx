@@ -1,7 +1,7 @@
 import { useMemo } from 'react'
 import type { AnalyticsLtv } from '../../../../clients/typescript/src/index.ts'
 import { Chart } from '../../chart/chart.tsx'
-import { colourOf } from '../../chart/palette.ts'
+import { swatchOf } from '../../chart/palette.ts'
 import type { Picture } from '../../chart/picture.ts'
 import { figure } from '../../parts/format.ts'
 import { counted, t } from '../../parts/t.ts'
@@ -12,7 +12,7 @@ import { METRIC_TEXTS } from './texts.ts'
 const MOST = 12
 
 /** The value over the days: what everybody had the time for as a line, the rest dashed; the cost as a line across. */
-export function Curve({ ltv, question: { metric, cost } }: { ltv: AnalyticsLtv; question: Question }) {
+export default function Curve({ ltv, question: { metric, cost } }: { ltv: AnalyticsLtv; question: Question }) {
   const drawn = useMemo(
     () => (ltv.segments.length > 0 ? ltv.segments.slice(0, MOST) : [{ code: '', label: t(METRIC_TEXTS[metric]), series: ltv.series }]),
     [ltv, metric],
@@ -52,7 +52,7 @@ export function Curve({ ltv, question: { metric, cost } }: { ltv: AnalyticsLtv; 
         <ul className="legend" aria-label={t('Series')}>
           {drawn.map(({ code, label: name }, at) => (
             <li key={`=${code}`} className="legend-entry" title={name.length > 30 ? name : undefined}>
-              <i className={`swatch s${colourOf(at)}`} aria-hidden="true" />
+              <i className={swatchOf(at)} aria-hidden="true" />
               <span className="legend-name">{name}</span>
             </li>
           ))}

@@ -11,7 +11,7 @@ import { METRIC_TEXTS } from './texts.ts'
 const KEY = new Set([0, 1, 3, 7, 14, 30, 60, 90, 120, 180, 270, 365, 540, 730])
 
 /** The same numbers as a table: of a split, a row for each value. */
-export function Days({ ltv, question }: { ltv: AnalyticsLtv; question: Question }) {
+export default function Days({ ltv, question }: { ltv: AnalyticsLtv; question: Question }) {
   const [all, setAll] = useState(false)
   const { mode, metric } = question
   const points = mode === 'by_renewals' ? ltv.series : ltv.series.filter(({ index }) => all || KEY.has(index))
@@ -40,10 +40,10 @@ function Points({ ltv, points, mode }: { ltv: AnalyticsLtv; points: readonly Ana
       key: 'label',
       head: mode === 'by_days' ? t('Until day') : t('Until period'),
       cell: ({ label, is_complete }) => (
-        <>
+        <span className="nowrap">
           {label}
           {!is_complete && <span className="soft"> · {t('still moving')}</span>}
-        </>
+        </span>
       ),
     },
     { key: 'arpu', head: t('Per user'), figures: true, cell: ({ arpu }) => money(arpu) },

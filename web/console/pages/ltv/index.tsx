@@ -1,9 +1,10 @@
 import './ltv.css'
+import { lazy, Suspense } from 'react'
 import type { AnalyticsLtv } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { Figure, Percent } from '../../parts/amount.tsx'
 import { Card } from '../../parts/card.tsx'
-import { DataState } from '../../parts/data-state.tsx'
+import { Bars, DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Freshness } from '../../parts/freshness.tsx'
@@ -13,10 +14,11 @@ import { t } from '../../parts/t.ts'
 import { Unconverted } from '../../parts/unconverted.tsx'
 import { Actions } from './actions.tsx'
 import { Controls } from './controls.tsx'
-import { Curve } from './curve.tsx'
-import { Days } from './days.tsx'
 import { Payback } from './payback.tsx'
 import { useQuestion } from './question.ts'
+
+const Days = lazy(() => import('./days.tsx'))
+const Curve = lazy(() => import('./curve.tsx'))
 
 /** What people who came in one time have paid since, and when they have paid back what it cost to win them. */
 export default function Ltv() {
@@ -74,10 +76,16 @@ export default function Ltv() {
             />
           }
         >
-          {ltv => <Curve ltv={ltv} question={question} />}
+          {ltv => (
+            <Suspense fallback={<Bars shape="chart" />}>
+              <Curve ltv={ltv} question={question} />
+            </Suspense>
+          )}
         </DataState>
       </Card>
-      {answer && answer.cohort_users > 0 && <Days ltv={answer} question={question} />}
+      <Suspense fallback={<Bars shape="table" rows={12} />}>
+        {answer && answer.cohort_users > 0 && <Days ltv={answer} question={question} />}
+      </Suspense>
     </Page>
   )
 }

@@ -1,4 +1,4 @@
-import { NumberInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { AnalyticsLtv } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
@@ -10,7 +10,7 @@ const SETTLED_MS = 400
 /** What one user cost, and when the users have paid it back on average. */
 export function Payback({ question: { cost }, answer }: { question: Question; answer: AnalyticsLtv | undefined }) {
   const [, set] = useAddress()
-  const [typed, setTyped] = useState<string | number>(cost ?? '')
+  const [typed, setTyped] = useState(cost === undefined ? '' : String(cost))
   useEffect(() => {
     const timer = setTimeout(() => {
       const next = Number(typed) > 0 ? String(typed) : undefined
@@ -23,15 +23,14 @@ export function Payback({ question: { cost }, answer }: { question: Question; an
       <label className="ltv-name" htmlFor="ltv-cost">
         {t('What it costs to win one user')}
       </label>
-      <NumberInput
+      <TextInput
         id="ltv-cost"
         size="xs"
-        min={0}
-        decimalScale={2}
-        hideControls
+        inputMode="decimal"
+        error={typed !== '' && !(Number(typed) > 0) ? t('An amount such as 12.50') : undefined}
         placeholder="0.00"
         value={typed}
-        onChange={setTyped}
+        onChange={({ currentTarget }) => setTyped(currentTarget.value.replace(',', '.'))}
         rightSection={<span className="ltv-currency">{answer?.currency ?? 'USD'}</span>}
         rightSectionWidth={46}
       />

@@ -1,7 +1,8 @@
 import { useMemo } from 'react'
 import { type Search, useAddress } from '../../data/address.ts'
+import { calendarRangeOf } from '../../data/calendar.ts'
 import type { Input } from '../../data/operations.ts'
-import { type Range, rangeOf } from '../../data/range.ts'
+import type { Range } from '../../data/range.ts'
 import { useRead } from '../../data/read.ts'
 import { filterQuery, hasFilters } from '../../parts/filters.tsx'
 
@@ -25,7 +26,7 @@ const METRICS: readonly Metric[] = ['arpu', 'arppu', 'revenue']
 export function useQuestion() {
   const [search] = useAddress()
   const meta = useRead('v4GetAnalyticsLtvMeta', {})
-  const range = rangeOf({ range: 'last_quarter', ...search, unit: 'day' }, ZONE)
+  const range = calendarRangeOf({ range: 'last_quarter', ...search, unit: 'day' }, ZONE)
   const mode = search.mode === 'by_renewals' ? 'by_renewals' : 'by_days'
   const cost = Number(search.cost)
   const split = meta.data?.segmentations.some(({ code }) => code === search.split) ? search.split : undefined

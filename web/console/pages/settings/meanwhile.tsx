@@ -1,0 +1,40 @@
+import { Button } from '@mantine/core'
+import { type AnyInput, addressOfCall, type Input, type OperationName, type Result } from '../../data/operations.ts'
+import { usePlace } from '../../data/place.ts'
+import { request } from '../../data/request.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { t } from '../../parts/t.ts'
+
+/** Reads an operation past everything that is kept: these objects have no version that a change could name, so a form looks again before it writes. */
+export function useLook<Name extends OperationName>(name: Name, input: Input<Name>) {
+  const place = usePlace()
+  return () => request<Result<Name>>(addressOfCall(place!, name, input as AnyInput), { method: 'GET' })
+}
+
+export type Difference = { field: string; theirs: string }
+
+/** Which of the fields somebody else has changed since the form was opened. */
+export const differences = (before: object, now: object, fields: Readonly<Record<string, string>>): Difference[] =>
+  Object.entries(fields).flatMap(([field, label]) => {
+    const [was, is] = [(before as Record<string, unknown>)[field], (now as Record<string, unknown>)[field]]
+    return was === is ? [] : [{ field: label, theirs: is === null || is === '' ? t('nothing') : String(is) }]
+  })
+
+/** The newer version beside one's own, which stays in the form. */
+export const Newer = ({ found, onTake }: { found: readonly Difference[]; onTake: () => void }) => (
+  <div className="newer" role="alert">
+    <Icon name="swap" size={16} />
+    <div>
+      <strong>{t('Somebody changed this in the meantime')}</strong>
+      <ul>
+        {found.map(({ field, theirs }) => (
+          <li key={field}>{t('{field}: now {theirs}', { field, theirs })}</li>
+        ))}
+      </ul>
+      <p>{t('Save again to replace it by what you typed.')}</p>
+    </div>
+    <Button size="xs" variant="default" onClick={onTake}>
+      {t('Take the newer one')}
+    </Button>
+  </div>
+)
