@@ -79,6 +79,22 @@ type Chance = {
   add: (event: NorthwindEvent) => void
 }
 
+const PROPERTIES = {
+  note_created: [
+    { notebook: 'Thesis', words: 412 },
+    { notebook: 'Work', words: 96 },
+    { notebook: 'Recipes', words: 158 },
+    { notebook: 'Journal', words: 230 },
+  ],
+  note_shared: [{ with: 'link' }, { with: 'e-mail', people: 3 }],
+  search_used: [
+    { results: 12, took_ms: 31 },
+    { results: 0, took_ms: 18 },
+    { results: 4, took_ms: 22 },
+  ],
+  paywall_shown: [{ paywall: 'autumn', from: 'export' }, { paywall: 'autumn', from: 'sync' }, { paywall: 'classic' }],
+}
+
 const CURRENCY: Record<string, readonly [string, number]> = { DE: ['EUR', 0.92], FR: ['EUR', 0.92], GB: ['GBP', 0.79] }
 const LOCALE: Record<string, string> = { DE: 'de_DE', FR: 'fr_FR', JP: 'ja_JP', BR: 'pt_BR', GB: 'en_GB' }
 
@@ -126,10 +142,13 @@ function onePerson(id: string, { random, oneOf, add }: Chance): void {
   const tell = (event_name: string, at: number, more: object = {}) => {
     if (at <= NOW) add({ ...always, event_id: `${id}-${count++}`, event_name, happened_at: iso(at), ...more })
   }
+  const lives = (at: number) => {
+    const name = oneOf([['note_created', 5], ['note_shared', 1], ['search_used', 2], ['paywall_shown', 2]] as const) // biome-ignore format: a line is a table
+    tell(name, at, { properties: PROPERTIES[name][Math.floor(random() * PROPERTIES[name].length)] })
+  }
   tell('app_opened', came)
-  if (random() < 0.12)
-    for (let at = Math.max(came, NOW - 3.5 * DAY) + random() * DAY; at < NOW; at += (0.2 + 1.6 * random()) * DAY)
-      tell(oneOf([['note_created', 5], ['note_shared', 2], ['search_used', 2], ['paywall_shown', 2]]), at) // biome-ignore format: a line is a table
+  if (random() < 0.1)
+    for (let at = Math.max(came, NOW - 3.5 * DAY) + random() * DAY; at < NOW; at += (0.2 + 1.6 * random()) * DAY) lives(at)
   if (random() < 0.3) return
 
   const product_id = atStore(plan.id, platform)

@@ -12,18 +12,29 @@ export type Screen = {
 
 const focusChart = async (page: Page) => {
   await page.locator('.chart').first().focus()
-  for (let n = 0; n < 3; n++) await page.keyboard.press('ArrowLeft')
+  for (let n = 0; n < 8; n++) await page.keyboard.press('ArrowLeft')
+}
+
+const openFacts = async (page: Page) => {
+  await page.locator('tbody tr').nth(3).click()
+  await page.locator('.facts-sum b').waitFor()
 }
 
 export const SCREENS: readonly Screen[] = [
   { name: 'overview', path: () => '/', until: 'a.tile .tile-value .figure' },
   { name: 'overview-narrow', path: () => '/', until: 'a.tile .tile-value .figure', width: 390 },
-  { name: 'chart', path: () => '/charts/mrr?range=365d&unit=month', until: '.chart-canvas svg', theme: 'dark', then: focusChart },
+  {
+    name: 'chart',
+    path: () => '/charts/mrr?range=365d&unit=month&split=target_platform&compare=no',
+    until: '.chart-canvas svg',
+    theme: 'dark',
+    then: focusChart,
+  },
   {
     name: 'facts',
     path: () => '/charts/sales?range=28d&type=column',
     until: '.chart-canvas svg',
-    then: page => page.locator('tbody tr').nth(3).click(),
+    then: openFacts,
   },
   { name: 'cohorts', path: () => '/cohorts', until: 'tbody tr' },
   { name: 'customer', path: ({ user }) => `/customers/${user}`, until: '.timeline li, .line li' },

@@ -5,7 +5,7 @@ export type Call = (method: string, path: string, body?: unknown) => Promise<any
 const LATELY = [
   ['2026-11-25T08:12:40Z', 'paywall_shown'],
   ['2026-11-25T17:31:05Z', 'note_created'],
-  ['2026-11-26T19:02:18Z', 'note_shared'],
+  ['2026-11-26T18:39:18Z', 'note_shared'],
   ['2026-11-27T07:45:52Z', 'search_used'],
   ['2026-11-27T13:20:11Z', 'note_created'],
 ] as const
@@ -40,6 +40,7 @@ export async function storyOf(call: Call) {
   let told = 0
   return {
     user: user as string,
+    times: LATELY.map(([at]) => Date.parse(at)),
     async tell(until: number) {
       for (; told < LATELY.length && Date.parse(LATELY[told]![0]) <= until; told++) {
         const [happened_at, event_name] = LATELY[told]!

@@ -98,7 +98,7 @@ async function take(page: Page, { name, until, then }: Screen): Promise<void> {
   await page.locator(until).first().waitFor()
   await then?.(page)
   // Nothing waits, and two frames are drawn.
-  await page.locator('[aria-busy=true], .waits').first().waitFor({ state: 'detached' })
+  await page.locator('[aria-busy=true], .waits, .bars').first().waitFor({ state: 'detached' })
   await page.evaluate('document.fonts.ready.then(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))')
   const picture = withPalette(await page.screenshot())
   await writeFile(`${FOLDER}${name}.png`, picture)
