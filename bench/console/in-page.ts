@@ -31,10 +31,6 @@ export const IN_PAGE = `{
       mine.framed = true
       painted(at => { mine.framedAt = at })
     }
-    if (isThere && !mine.filled && document.querySelector('main .bars, main [aria-busy=true], main .waits') === null) {
-      mine.filled = true
-      painted(at => { mine.filledAt = at })
-    }
   }
   new MutationObserver(changed).observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
   addEventListener('click', () => { if (seen.from === undefined) seen.from = performance.now() }, { capture: true })
@@ -43,7 +39,12 @@ export const IN_PAGE = `{
   performance.setResourceTimingBufferSize(2000)
   window.bench = {
     look: title => { seen = { title }; performance.clearResourceTimings() },
-    seen: () => seen,
+    when: name => new Promise((done, fail) => {
+      const end = performance.now() + 30000
+      const look = () => seen[name] !== undefined ? done(seen)
+        : performance.now() > end ? fail(new Error(name + ' did not come: ' + JSON.stringify(seen))) : setTimeout(look, 5)
+      look()
+    }),
     answer: () => {
       const entry = performance.getEntriesByType('resource').filter(({ name }) => /v4\\/analytics\\/charts\\/[a-z-]+\\?/.test(name)).at(-1)
       return entry && { asked: entry.startTime, answer: entry.responseEnd - entry.startTime }

@@ -2,17 +2,11 @@ import type { Page } from 'playwright-core'
 
 /** ms from the beginning until the picture is painted, and its parts: until it is asked for, the answer, reading its JSON, drawing. */
 export type ChartTime = { total: number; asked: number; answer: number; parse: number; draw: number }
-/** ms from a click until the next page is painted, and until all that it asks for is. */
-export type PageTime = { frame: number; data: number }
-
-type Seen = { from: number; parse: number; parsedAt: number; drawnAt: number; framedAt: number; filledAt: number }
+type Seen = { from: number; parse: number; parsedAt: number; drawnAt: number; framedAt: number }
 type Answer = { asked: number; answer: number }
 
-const LIMIT = { timeout: 30_000 }
-
 async function chartTime(page: Page): Promise<ChartTime> {
-  await page.waitForFunction('window.bench.seen().drawnAt !== undefined', undefined, LIMIT)
-  const { from, parse, parsedAt, drawnAt } = (await page.evaluate('window.bench.seen()')) as Seen
+  const { from, parse, parsedAt, drawnAt } = (await page.evaluate("window.bench.when('drawnAt')")) as Seen
   const { asked, answer } = (await page.evaluate('window.bench.answer()')) as Answer
   return { total: drawnAt - from, asked: asked - from, answer, parse, draw: drawnAt - parsedAt }
 }
@@ -30,14 +24,13 @@ export async function change(page: Page, click: () => Promise<unknown>): Promise
   return chartTime(page)
 }
 
-/** From a click in the navigation. */
-export async function turnTo(page: Page, title: string): Promise<PageTime> {
+/** ms from a click in the navigation until the next page is painted; what it asks for comes later. */
+export async function turnTo(page: Page, title: string): Promise<number> {
   const link = page.locator('nav').getByRole('link', { name: title, exact: true }).first()
   await page.evaluate(`window.bench.look('${title}')`)
   await link.click()
-  await page.waitForFunction('window.bench.seen().filledAt !== undefined && window.bench.seen().framedAt !== undefined', undefined, LIMIT)
-  const { from, framedAt, filledAt } = (await page.evaluate('window.bench.seen()')) as Seen
-  return { frame: framedAt - from, data: filledAt - from }
+  const { from, framedAt } = (await page.evaluate("window.bench.when('framedAt')")) as Seen
+  return framedAt - from
 }
 
 /** The tasks of the page over 50 ms, in ms, since they were asked for last. */

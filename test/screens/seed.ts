@@ -40,7 +40,7 @@ export async function seedNorthwind({ pool, environment, call, receiver }: Seedi
   const story = await storyOf(call)
   let sent = live
   const steps = Array.from({ length: (NOW - LIVE_FROM) / STEP }, (_, n) => LIVE_FROM + (n + 1) * STEP)
-  for (const at of [...steps, ...story.times].sort((a, b) => a - b)) {
+  for (const at of [...steps, ...story.times.flatMap(time => [time, time + 1_000])].sort((a, b) => a - b)) {
     await doneUntil(pool, environment, at)
     const due = events.slice(sent).filter(({ happened_at }) => Date.parse(happened_at) <= at)
     sent += due.length
