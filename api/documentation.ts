@@ -15,6 +15,7 @@ const TYPES: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
 }
 const GUIDE =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -33,7 +34,7 @@ const REFERENCE = GUIDE.replace("style-src 'self'", ["style-src 'self'", ...SCAL
 
 type Handler = (ctx: Koa.Context) => Promise<void>
 
-/** Every file of a folder of web/, by its path in that folder. */
+/** Every file of a folder, seen from web/, by its path in that folder. */
 const filesOf = (folder: string): [string, URL][] =>
   readdirSync(new URL(folder, WEB), { recursive: true, encoding: 'utf8' })
     .filter(name => Object.hasOwn(TYPES, extname(name)))
@@ -48,11 +49,13 @@ function addresses(): Map<string, URL> {
     file,
   ])
   const assets = filesOf('assets/').map(([name, file]): [string, URL] => [`/docs/assets/${name}`, file])
+  const pictures = filesOf('../docs/screens/').map(([name, file]): [string, URL] => [`/docs/screens/${name}`, file])
   // The file for programs, which stands beside the one for browsers.
   const search = pathToFileURL(createRequire(import.meta.url).resolve('minisearch'))
   return new Map([
     ...generated,
     ...assets,
+    ...pictures,
     ['/docs/assets/minisearch.js', new URL('../es/index.js', search)],
     ['/docs/assets/scalar.js', new URL('vendor/scalar.js.gz', WEB)],
   ])

@@ -23,8 +23,12 @@ export async function seededFacts(resources: Resources, visits = 0): Promise<See
 const METRICS_TOKEN = 'the-token-of-the-bench'
 
 /** An API process with a replica of the facts, or without. */
-export const startFigures = (resources: Resources, database: string, replica: 'auto' | 'off'): Promise<Product> =>
-  startProduct(resources, database, 'api', { ANALYTICS_REPLICA: replica, METRICS_TOKEN })
+export const startFigures = (
+  resources: Resources,
+  database: string,
+  replica: 'auto' | 'off',
+  env: Record<string, string> = {},
+): Promise<Product> => startProduct(resources, database, 'api', { ANALYTICS_REPLICA: replica, METRICS_TOKEN, ...env })
 
 const PATIENCE_MS = 300_000
 

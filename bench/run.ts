@@ -34,6 +34,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   launch: () => import('./launch.ts'),
   access: () => import('./access.ts'),
   'mcp-call': () => import('./mcp-call.ts'),
+  console: () => import('./console.ts'),
   fold: () => import('./fold.ts'),
 }
 

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BareStart, bareStart } from './peers/bare.ts'
 import { median, option, type Result, round, say, table } from './report.ts'
@@ -16,8 +17,8 @@ export const bench = (): Promise<Result> =>
     for (let n = 1; n <= rounds; n++) {
       bare.push(await bareStart(resources, `bare-${n}`))
       const dataDir = join(resources.folder, `data-${n}`)
-      empty.push(await startOnce(resources, dataDir))
-      existing.push(await startOnce(resources, dataDir))
+      empty.push((await startOnce(resources, dataDir)).seconds)
+      existing.push((await startOnce(resources, dataDir)).seconds)
       const { initdb, firstQuery } = bare.at(-1)!
       say(
         `  round ${n}: bare ${round(initdb + firstQuery, 2)} s, empty ${round(empty.at(-1)!, 2)} s, existing ${round(existing.at(-1)!, 2)} s`,
@@ -49,11 +50,18 @@ export const bench = (): Promise<Result> =>
     }
   })
 
-/** Seconds from the start of the process to its ready line. Stops the process and its embedded server afterwards. */
-async function startOnce(resources: Resources, dataDir: string): Promise<number> {
+/**
+ * Seconds from the start of the process to its ready line, and its memory then (Linux; 0 elsewhere). Stops the process and its embedded server
+ * afterwards.
+ */
+export async function startOnce(
+  resources: Resources,
+  dataDir: string,
+  env: Record<string, string> = {},
+): Promise<{ seconds: number; megabytes: number }> {
   const began = performance.now()
   const child = spawn(process.execPath, [new URL('../start.mjs', import.meta.url).pathname], {
-    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, CONSOLE: 'off' },
+    env: { PATH: process.env.PATH, PORT: '0', DATA_DIR: dataDir, CONSOLE: 'off', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
@@ -74,6 +82,7 @@ async function startOnce(resources: Resources, dataDir: string): Promise<number>
     })
     void ended.then(() => reject(new Error(`the process ended before it was ready:\n${output}`)))
   })
+  const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '')
   await stop()
-  return seconds
+  return { seconds, megabytes: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024 }
 }

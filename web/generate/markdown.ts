@@ -49,6 +49,13 @@ export function markdownRenderer(highlight: (code: string, language: string) => 
   }
   shown('link_open')
   shown('link_close')
+  const image = rules.image!
+  rules.image = (tokens, i, options, env, self) => {
+    const src = String(tokens[i]!.attrGet('src'))
+    if (src.startsWith('screens/')) tokens[i]!.attrSet('src', `/docs/${src}`)
+    tokens[i]!.attrSet('loading', 'lazy')
+    return image(tokens, i, options, env, self)
+  }
   rules.heading_open = (tokens, i) => `<${tokens[i]!.tag} id="${anchorOf(textOf(tokens[i + 1]!))}">`
   rules.heading_close = (tokens, i) => {
     const text = textOf(tokens[i - 1]!)
