@@ -40,7 +40,7 @@ export const IN_PAGE = `{
   window.bench = {
     look: title => { seen = { title }; performance.clearResourceTimings() },
     when: name => new Promise((done, fail) => {
-      const end = performance.now() + 30000
+      const end = performance.now() + 60000
       const look = () => seen[name] !== undefined ? done(seen)
         : performance.now() > end ? fail(new Error(name + ' did not come: ' + JSON.stringify(seen))) : setTimeout(look, 5)
       look()
