@@ -1,4 +1,4 @@
-// Every page of the console in every state: full of hostile texts, empty, slow, refused, failed, offline.
+// Every page of the console in every state: full of hostile texts, empty, slow, refused, failed.
 import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { setRole } from '../../domain/operators/accounts.ts'
@@ -6,7 +6,7 @@ import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { startBrowser } from '../harness/browser.ts'
 import { builtConsole } from '../harness/built-console.ts'
-import { type ConsolePage, consolePages, expectSoundly, go, HOSTILE, tellHostile, withSearch } from '../harness/console-pages.ts'
+import { type ConsolePage, consolePages, expectSoundly, go, tellHostile, withSearch } from '../harness/console-pages.ts'
 import { newOperator, visitor } from '../harness/operators.ts'
 import { INSTALL_MS, openedPage } from '../harness/sound-pages.ts'
 
@@ -19,38 +19,244 @@ beforeAll(async () => {
   api = await startApi({ console: await builtConsole() })
   browser = await startBrowser()
   pages = consolePages(await tellHostile(api))
-  ;({ page, faults } = await signedIn('admin'))
+  ;({ page, faults } = await signedIn('admin', { isOwner: true }))
 }, INSTALL_MS)
 afterAll(async () => {
   await browser?.close()
   await api?.stop()
 })
-afterEach(() => expect(faults.splice(0).filter(fault => !/^Failed to load resource/.test(fault))).toEqual([]))
+afterEach(async () => {
+  await page.unrouteAll()
+  await page.context().setOffline(false)
+  expect(faults.splice(0).filter(fault => !NETWORK.test(fault))).toEqual([])
+})
 
 /** A page that says in its console what its policy has refused. */
-async function signedIn(role: 'viewer' | 'admin') {
-  const { id, email } = await newOperator(api)
+async function signedIn(role: 'viewer' | 'admin', { isOwner = false } = {}) {
+  const { id, email } = await newOperator(api, { isOwner })
   await transaction(api.pool, tx => setRole(tx, id, api.project.id, role))
   const visit = visitor(api.url)
   await visit.signIn(email)
   const opened = await openedPage(browser)
   const cookies = [...visit.cookies].map(([name, value]) => ({ name, value, url: api.url }))
   await opened.page.context().addCookies(cookies)
-  await opened.page.addInitScript(`addEventListener('securitypolicyviolation', event => console.error('refused: ' + event.violatedDirective + ' ' + event.sample))`)
-  opened.page.on('dialog', dialog => (opened.faults.push(`a dialog: ${dialog.message()}`), dialog.dismiss()))
+  await opened.page.addInitScript(
+    `addEventListener('securitypolicyviolation', event => console.error('refused: ' + event.violatedDirective + ' ' + event.sample))`,
+  )
+  opened.page.on('dialog', dialog => {
+    opened.faults.push(`a dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  await opened.page.emulateMedia({ reducedMotion: 'reduce' })
   await opened.page.goto(`${api.url}/console`)
   await opened.page.locator('#page-title').waitFor()
   return opened
 }
 
-/** The reads of a page; not the stream of changes. */
-const READS = /\/console\/api\/(\d+\/\w+\/v4|status)/
+/** Without the tabs of a page. */
+const whole = () => pages.filter(({ isTab }) => !isTab)
+/** The requests of a page; not the session, and not the stream of changes. */
+const REQUESTS = /\/console\/api\/(\d+\/\w+\/v4|status|operators|grants)/
+const FAULT = '.fault'
+/** What a browser says of an answer that is a failure. */
+const NETWORK = /^Failed to load resource/
+const WAIT = { timeout: 20_000 }
+const LONG = { timeout: 240_000 }
 
 describe('full', () => {
-  test('every page has hostile texts as texts', async () => {
+  test('every page has hostile texts as texts', LONG, async () => {
     for (const { name, path, full } of pages) {
       await go(page, path, full)
       await expectSoundly(page, name)
     }
   })
+
+  test('the drawers of every page', LONG, async () => {
+    for (const { name, path, full, drawers } of pages)
+      for (const drawer of drawers) {
+        await go(page, path, full)
+        await page.getByRole('dialog').waitFor({ state: 'detached' })
+        await go(page, withSearch(path, drawer), '[role=dialog]')
+        await expectSoundly(page, `${name} ${drawer}`, '[role=dialog]')
+      }
+  })
+
+  test('the menus and lists of every page open and close', LONG, async () => {
+    for (const { path, full } of pages) {
+      await go(page, path, full)
+      const menus = page.locator('main button[aria-haspopup]')
+      for (let n = 0; n < (await menus.count()); n++) {
+        await menus.nth(n).click()
+        await page.locator('main button[aria-expanded=true]').waitFor()
+        // It closes by the key once the focus is in it.
+        await expect
+          .poll(async () => {
+            await page.keyboard.press('Escape')
+            return page.locator('main button[aria-expanded=true]').count()
+          }, WAIT)
+          .toBe(0)
+      }
+    }
+  })
+
+  test('every page is left for every other one', LONG, async () => {
+    await page.evaluate(TOUR(whole()))
+    expect(await page.evaluate('document.querySelectorAll("style").length')).toBe(0)
+  })
 })
+
+test('empty: every page says what would stand there', LONG, async () => {
+  for (const { name, path, empty } of pages) {
+    await go(page, withSearch(path, 'env=sandbox'), empty)
+    await expectSoundly(page, `${name}, empty`)
+  }
+})
+
+test('slow: every page has the shape of what comes, then that', LONG, async () => {
+  for (const { name, path, full } of whole()) {
+    const held: Route[] = []
+    await page.route(REQUESTS, route => void held.push(route))
+    await page.goto(`${api.url}/console${path}`)
+    await page.locator('#page-title').waitFor()
+    await expect.poll(() => held.length, WAIT).toBeGreaterThan(0)
+    await expectSoundly(page, `${name}, slow`)
+    expect([name, await page.locator('main').locator(full).count()]).toEqual([name, 0])
+    await page.unroute(REQUESTS)
+    // Those that the page has given up meanwhile are gone.
+    for (const route of held) await route.continue().catch(() => {})
+    await page.locator(full).first().waitFor()
+  }
+})
+
+describe('failed', () => {
+  test('with 500: the code, the id of the request, and all of it after another try', LONG, async () => {
+    // The tab of people reads nothing.
+    for (const { name, path, full } of pages.filter(({ name }) => name !== 'people')) {
+      await page.route(REQUESTS, route => route.fulfill({ status: 500, headers: { 'X-Request-Id': 'req-4711' }, json: BROKEN }))
+      await page.goto(`${api.url}/console${path}`)
+      await page.locator(FAULT).first().waitFor()
+      await expectSoundly(page, `${name}, 500`)
+      for (const text of await page.locator(FAULT).allTextContents())
+        expect([name, text]).toEqual([name, expect.stringMatching(/It broke\. internal_error request req-4711.*Try again/)])
+      await page.unroute(REQUESTS)
+      await expect
+        .poll(async () => {
+          for (const again of await page.locator(FAULT).getByRole('button', { name: 'Try again' }).all())
+            await again.click({ timeout: 1_000 }).catch(() => {})
+          return page.locator(FAULT).count()
+        }, WAIT)
+        .toBe(0)
+      await page.locator(full).first().waitFor()
+    }
+  })
+
+  test('with 504 of a proxy: asked three times, then said', LONG, async () => {
+    const { page: own, faults } = await signedIn('admin', { isOwner: true })
+    await own.clock.install()
+    const asked: string[] = []
+    await own.route(REQUESTS, route => {
+      asked.push(route.request().url())
+      return route.fulfill({ status: 504, contentType: 'text/html', body: '<html><h1>504 Gateway Time-out</h1></html>' })
+    })
+    for (const { name, path } of whole()) {
+      asked.splice(0)
+      await own.goto(`${api.url}/console${path}`)
+      for (const times of [1, 2, 3]) {
+        await expect.poll(() => asked.filter(url => url === asked[0]).length, WAIT).toBe(times)
+        await own.clock.runFor(2_000)
+      }
+      await own.locator(FAULT).getByText('The service answered 504.').first().waitFor()
+      await expectSoundly(own, `${name}, 504`)
+    }
+    expect(faults.filter(fault => !NETWORK.test(fault))).toEqual([])
+    await own.context().close()
+  })
+})
+
+test('a viewer reads every page and is told what is for others', LONG, async () => {
+  const { page: own, faults } = await signedIn('viewer')
+  const refused = new Set<string>()
+  own.on('response', response => response.status() >= 400 && refused.add(`${response.status()} ${new URL(response.url()).pathname}`))
+  for (const { name, path, full } of pages) {
+    const isOpen = !['settings', 'keys', 'stores', 'status'].includes(name)
+    await go(own, path, isOpen ? full : 'main :is(.fault, .empty, [role=alert], [aria-disabled=true])')
+    await expectSoundly(own, `${name}, viewer`)
+  }
+  expect(faults.filter(fault => !NETWORK.test(fault))).toEqual([])
+  // What a viewer asks for and may not read is the page of settings alone.
+  expect([...refused].filter(text => !/^403 .*(project-settings|api-keys|audit-log|operators|grants|stores)/.test(text))).toEqual([])
+  await own.context().close()
+})
+
+describe('a write that is refused', () => {
+  const forms: [name: string, path: () => string, open: (page: Page) => Promise<void>, send: string, kept: string][] = [
+    ['a view', () => '/charts/sales?range=28d&tz=UTC', keep('Save this view', 'Name'), 'Save', 'My own text'],
+    ['an annotation', () => '/charts/sales?range=28d&tz=UTC', keep('Annotate', 'What happened'), 'Annotate', 'My own text'],
+    ['an event', () => '/events', post, 'Post to production', 'my_own_text'],
+  ]
+
+  test.each(forms)('with 409, or sent without a network: %s says so and keeps what was typed', async (name, path, open, send, kept) => {
+    const writes: string[] = []
+    await page.goto(`${api.url}/console${path()}`)
+    await page.locator('#page-title').waitFor()
+    await open(page)
+    const dialog = page.getByRole('dialog')
+    const act = () => dialog.getByRole('button', { name: send, exact: true }).click()
+    await page.route(REQUESTS, route => {
+      if (route.request().method() === 'GET') return route.continue()
+      writes.push(route.request().headers()['idempotency-key'] ?? '')
+      return route.fulfill({ status: 409, headers: { 'X-Request-Id': 'req-4711' }, json: CONFLICT })
+    })
+    await act()
+    await dialog.getByRole('alert').getByText('Somebody changed this in the meantime').waitFor()
+    expect(await dialog.getByRole('alert').textContent()).toContain('It is there. conflict request req-4711')
+    await expectSoundly(page, `${name}, 409`, '[role=dialog]')
+    await act()
+    // The same input is the same request; an event happens when it is sent.
+    await expect.poll(() => writes.length, WAIT).toBe(2)
+    if (kept !== 'my_own_text') expect(writes[1]).toBe(writes[0])
+    await page.unroute(REQUESTS)
+    await page.context().setOffline(true)
+    await act()
+    await dialog.getByRole('alert').getByText('no_answer').waitFor()
+    expect(await dialog.getByRole('textbox').first().inputValue()).toBe(kept)
+    await page.keyboard.press('Escape')
+    await page.context().setOffline(false)
+    await page.getByText('No network.').waitFor({ state: 'detached' })
+  })
+})
+
+/** Opens a form of the menu *Keep* of a chart and types into it. */
+function keep(item: string, field: string) {
+  return async (page: Page) => {
+    await page.getByRole('button', { name: 'Keep' }).click()
+    await page.getByRole('menuitem', { name: item }).click()
+    await page.getByRole('dialog').getByLabel(field).fill('My own text')
+  }
+}
+async function post(page: Page) {
+  await page.getByRole('button', { name: 'Post a test event' }).click()
+  await page.getByRole('dialog').getByLabel(/^Name/).fill('my_own_text')
+}
+
+const CONFLICT = { error: { type: 'request', code: 'conflict', message: 'It is there.' } }
+const BROKEN = { error: { type: 'internal', code: 'internal_error', message: 'It broke.' } }
+
+/** Walks through all pages so that each is left for each other one. Runs in the page. */
+const TOUR = (all: ConsolePage[]) => `(async () => {
+  const pages = ${JSON.stringify(all.map(({ path, full }) => ({ path, full })))}
+  const visit = async ({ path, full }) => {
+    history.pushState(null, '', '/console' + path)
+    for (let n = 0; n < 600; n++) {
+      await new Promise(drawn => requestAnimationFrame(drawn))
+      if (document.querySelector('#content ' + full)) return
+    }
+    throw new Error(path + ' does not show ' + full)
+  }
+  for (const [n, one] of pages.entries())
+    for (const other of pages.slice(n + 1)) {
+      await visit(one)
+      await visit(other)
+    }
+  await visit(pages[0])
+})()`

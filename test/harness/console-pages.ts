@@ -28,19 +28,21 @@ export type ConsolePage = {
   full: string
   /** The same where nothing was ever told. */
   empty: string
+  /** It stands on another page of this list. */
+  isTab?: boolean
   /** Parts of addresses that open something over the page. */
   drawers: string[]
 }
 
 /** The pages of the console, over the data of `tellHostile`. */
-export const consolePages = ({ customer, at }: Told): ConsolePage[] => [
+export const consolePages = ({ customer, event, key, at }: Told): ConsolePage[] => [
   { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
   { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
   {
     name: 'chart',
     path: '/charts/sales?range=28d&tz=UTC&split=campaign_name',
     full: '.numbers tbody tr',
-    empty: '.empty',
+    empty: '.notice',
     drawers: [`at=${at}`, 'at=all', `at=${at}&tab=computed`],
   },
   { name: 'cohorts', path: '/cohorts', full: '.heat td button', empty: '.empty', drawers: ['at=total:0'] },
@@ -53,9 +55,16 @@ export const consolePages = ({ customer, at }: Told): ConsolePage[] => [
     empty: '.empty',
     drawers: ['give', 'properties', 'why', 'json', 'erase', 'test-event'].map(name => `at=${name}`),
   },
+  { name: 'events', path: '/events', full: '[data-row]', empty: '.empty', drawers: [`at=${event}`] },
+  { name: 'settings', path: '/settings', full: '.pairs code', empty: '.pairs code', drawers: [] },
+  { name: 'keys', isTab: true, path: '/settings?tab=keys', full: '[data-row]', empty: '.empty', drawers: [`at=${key}`] },
+  { name: 'stores', isTab: true, path: '/settings?tab=stores', full: '.card h2', empty: '.card h2', drawers: ['at=apple', 'at=stripe'] },
+  { name: 'people', isTab: true, path: '/settings?tab=people', full: '.card', empty: '.card', drawers: [] },
+  { name: 'audit', isTab: true, path: '/settings?tab=audit', full: '[data-row]', empty: '.empty, [data-row]', drawers: [] },
+  { name: 'status', path: '/status', full: '.pairs', empty: '.pairs', drawers: [] },
 ]
 
-export type Told = { customer: string; at: number }
+export type Told = { customer: string; event: string; key: string; at: number }
 
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
 export async function tellHostile(api: TestApi): Promise<Told> {
@@ -83,11 +92,10 @@ export async function tellHostile(api: TestApi): Promise<Told> {
   }))
   await api.call('POST', '/v4/events', { body: { events: [...sales, ...seen], trigger: false } })
   for (const [n, text] of HOSTILE.entries()) {
-    const properties = [
-      { key: `_q_${n === 0 ? 'name' : n === 1 ? 'email' : `custom_${n}`}`, value: text },
-      { key: text, value: text },
-    ]
-    for (const property of properties) await api.call('POST', `/v4/users/${customer}/properties`, { body: { properties: [property] } })
+    // One by one: a value that its key does not take refuses the others of a request.
+    const own = { key: ['_q_email', '_q_name', '_q_custom_user_id'][n] ?? `note_${n}`, value: text }
+    for (const property of [own, { key: text, value: text }])
+      await api.call('POST', `/v4/users/${customer}/properties`, { body: { properties: [property] } })
     await api.call('POST', '/v4/analytics/annotations', {
       body: { at: Math.floor(Date.parse(iso(-n - 1)) / 1000), text: n === 0 ? LONGEST.slice(0, 500) : text, kind: 'other' },
     })
@@ -102,19 +110,29 @@ export async function tellHostile(api: TestApi): Promise<Told> {
     app_store_data: { transaction_id: '9', product_id: 'pro.monthly' },
   })
   const day = Math.floor(Date.parse(iso(-2)) / 86_400_000) * 86_400
-  return { customer, at: day }
+  const newest = async (path: string) => (await api.call('GET', path)).body.data[0].id
+  return { customer, event: await newest('/v4/events?sort_order=desc'), key: await newest('/v4/api-keys'), at: day }
 }
 
 /** Goes to an address within the pages, as a link does, and waits for a part of the page: what was loaded stays loaded. */
 export async function go(page: Page, path: string, wait: string): Promise<void> {
   await page.evaluate(`history.pushState(null, '', ${JSON.stringify(`/console${path}`)})`)
-  await page.locator(wait).first().waitFor()
+  await page
+    .locator(wait)
+    .first()
+    .waitFor({ timeout: 15_000 })
+    .catch(async error => {
+      const text = await page.locator('main').innerText()
+      throw new Error(`${path} has no ${wait}: ${text.slice(0, 400)}`, { cause: error })
+    })
 }
 export const withSearch = (path: string, more: string): string => `${path}${path.includes('?') ? '&' : '?'}${more}`
 
 /** Whatever a page may not do in any state: faults of access, style elements, more width than the screen, text that is cut and not told, text turned round. */
-export async function expectSoundly(page: Page, name: string): Promise<void> {
-  await expectSound(page, name)
+export async function expectSoundly(page: Page, name: string, part?: string): Promise<void> {
+  // What is about to be replaced is dimmed.
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+  await expectSound(page, name, part)
   expect([name, await page.evaluate(FAULTS)]).toEqual([name, []])
   await page.setViewportSize({ width: 390, height: 900 })
   await page.evaluate(DRAWN)
@@ -157,7 +175,9 @@ const FAULTS = `(() => {
     after.setEnd(whole, whole.childNodes.length)
     const behind = after.cloneContents()
     for (const other of behind.querySelectorAll('svg, button')) other.remove()
-    if (behind.textContent.trim() !== '') found.push('turned round: ' + behind.textContent.slice(0, 30) + ' in ' + whole.tagName + '.' + whole.className)
+    // Where lines are kept, it ends with its line; what closes it in JSON may stand on either side.
+    const kept = getComputedStyle(whole).whiteSpace.startsWith('pre') ? behind.textContent.split('\\n')[0] : behind.textContent
+    if (/[^\\s",}\\]]/.test(kept)) found.push('turned round: ' + kept.slice(0, 30) + ' in ' + whole.tagName + '.' + whole.className)
   }
   return [...new Set(found)].slice(0, 12)
 })()`

@@ -25,13 +25,13 @@ export async function openedPage(browser: Browser, { theme = 'light', width = 14
 const MOVING = `document.querySelectorAll('.stale').length
   + document.getAnimations().filter(({ playState, effect }) => playState === 'running' && effect.getTiming().iterations !== Infinity).length`
 
-/** The page has no fault of access, and nothing is wider than the screen. After a click the caller waits for something of the new page. */
-export async function expectSound(page: Page, name: string): Promise<void> {
+/** The page, or the part of it that a selector names, has no fault of access, and nothing is wider than the screen. After a click the caller waits for something of the new page. */
+export async function expectSound(page: Page, name: string, part?: string): Promise<void> {
   await page.waitForLoadState()
   await expect.poll(() => page.evaluate(MOVING), { timeout: 10_000 }).toBe(0)
   if (PICTURES) await page.screenshot({ path: `${PICTURES}/${name}.png`, fullPage: true })
   const violations = await page.evaluate<string[]>(`axe
-    .run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
+    .run(${part === undefined ? 'document' : JSON.stringify(part)}, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
     .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`)
   expect([name, violations]).toEqual([name, []])
   expect([name, await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')]).toEqual([name, 0])

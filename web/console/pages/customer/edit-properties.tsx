@@ -15,7 +15,7 @@ export function EditProperties({ id, view, onClose }: { id: string; view: Custom
   const [before] = useState(() => new Map(view.userProperties.map(({ key, value }) => [key, value])))
   const [values, setValues] = useState(before)
   const [added, setAdded] = useState<Property>({ key: '', value: '' })
-  const [refused, setRefused] = useState<Readonly<Record<string, string>>>({})
+  const [refused, setRefused] = useState<ReadonlyMap<string, string>>(new Map())
   const { send, isPending, error } = useWrite('v4SetUserProperties', CHANGES)
   const undo = useWrite('v4SetUserProperties', CHANGES)
   const changed: Property[] = [...values].filter(([key, value]) => before.get(key) !== value).map(([key, value]) => ({ key, value }))
@@ -29,7 +29,7 @@ export function EditProperties({ id, view, onClose }: { id: string; view: Custom
         undo.send({ path: { user_id: id }, body: { properties: saved.map(({ key }) => ({ key, value: before.get(key) ?? '' })) } }),
       )
       if (errors.length === 0) return onClose()
-      setRefused(Object.fromEntries(errors.map(({ key, error: why }) => [key, why])))
+      setRefused(new Map(errors.map(({ key, error: why }) => [key, why])))
     } catch {
       // It is shown as `error`.
     }
@@ -48,7 +48,7 @@ export function EditProperties({ id, view, onClose }: { id: string; view: Custom
             key={key}
             label={<span className="property-key">{key}</span>}
             value={value}
-            error={refused[key]}
+            error={refused.get(key)}
             onChange={({ currentTarget }) => setValues(new Map(values).set(key, currentTarget.value))}
           />
         ))}
@@ -58,7 +58,7 @@ export function EditProperties({ id, view, onClose }: { id: string; view: Custom
             aria-label={t('Key')}
             placeholder={t('Key')}
             value={added.key}
-            error={refused[added.key]}
+            error={refused.get(added.key)}
             onChange={({ currentTarget }) => setAdded({ ...added, key: currentTarget.value.trim() })}
           />
           <TextInput

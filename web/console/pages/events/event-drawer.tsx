@@ -65,7 +65,8 @@ function Shown({ event }: { event: Event }) {
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard */}
       <section className="json" tabIndex={0} aria-label={t('JSON of the event')}>
-        <pre>{JSON.stringify(event, undefined, 2)}</pre>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled with the keyboard */}
+        <pre tabIndex={0}>{JSON.stringify(event, undefined, 2)}</pre>
       </section>
     </>
   )
