@@ -8,7 +8,7 @@ const DAY = 86_400_000
 const iso = (days: number): string => new Date(Date.now() + days * DAY).toISOString().replace(/\.\d+Z$/, 'Z')
 
 /** Texts that would like to be more than text, or wider than the page. `\u202E` turns round what stands behind it. */
-export const HOSTILE = [
+const HOSTILE = [
   `<img src=x onerror="document.title='stolen'">`,
   'javascript:document.title="stolen"',
   '\u202Egnp.exe',
