@@ -3,20 +3,20 @@ import { createTenants, openPool, type Product, startProduct, type Tenant } from
 import { option, say } from './report.ts'
 import type { Resources } from './resources.ts'
 import { seedFacts } from './seed-facts.ts'
-import { seedLog } from './seed-log.ts'
+import { type LogReaders, seedLog } from './seed-log.ts'
 
 const USERS = 1_000_000
 
 export type SeededFacts = { database: string; tenant: Tenant; transactions: number; changes: number; end: number; users: number }
 
 /** A project with the facts of `--users` users (a million). `visits`: events in its log. */
-export async function seededFacts(resources: Resources, visits = 0): Promise<SeededFacts> {
+export async function seededFacts(resources: Resources, visits = 0, read?: LogReaders): Promise<SeededFacts> {
   const users = option('users', USERS)
   const database = await newDatabase(resources)
   const pool = openPool(resources, database)
   const [tenant] = await createTenants(pool, 1)
   const facts = await seedFacts(pool, tenant!.environment, users)
-  if (visits > 0) await seedLog(pool, tenant!.environment, { users, visits, end: facts.end })
+  if (visits > 0) await seedLog(pool, tenant!.environment, { users, visits, end: facts.end, ...(read && { read }) })
   return { database, tenant: tenant!, users, ...facts }
 }
 

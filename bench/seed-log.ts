@@ -8,14 +8,17 @@ const SLICE = 500_000
 /** What no figure reads: an index that is not there need not be written. */
 const UNREAD = ['events_by_event_id', 'events_by_transaction', 'events_by_receipt', 'events_by_user', 'events_posted_facts']
 
+/** Who reads the log in a bench. */
+export type LogReaders = 'by figures' | 'by all'
+
 /** So many events of users with facts, that are no facts themselves, over the year before `end`, in the order of time. */
 export async function seedLog(
   pool: Pool,
   environment: number,
-  { users, visits, end }: { users: number; visits: number; end: number },
+  { users, visits, end, read = 'by figures' }: { users: number; visits: number; end: number; read?: LogReaders },
 ): Promise<void> {
   say(`seeding a log of ${thousands(visits)} events`)
-  await pool.query(`drop index if exists ${UNREAD.join(', ')}`)
+  if (read === 'by figures') await pool.query(`drop index if exists ${UNREAD.join(', ')}`)
   const start = end - FACT_DAYS * 86_400
   const time = `to_timestamp(${start} + n * ${FACT_DAYS * 86_400} / ${visits})`
   for (let n = 0; n < visits; n += SLICE)
