@@ -77,8 +77,8 @@ test('an hour that the clock shows twice has its offset, a day among those of tw
   expect(hours.map((_, at) => bucketText(hours, at, 'hour', 'Europe/Berlin', true))).toEqual([
     '25 Oct, 00:00',
     '25 Oct, 01:00',
-    '25 Oct, 02:00 GMT+02:00',
-    '25 Oct, 02:00 GMT+01:00',
+    '25 Oct, 02:00 GMT+2',
+    '25 Oct, 02:00 GMT+1',
     '25 Oct, 03:00',
   ])
   const weeks = Array.from({ length: 60 }, (_, week) => Date.parse('2025-11-03T00:00:00Z') / 1000 + week * 604_800)

@@ -43,18 +43,9 @@ const YEAR = 31_536_000
 export function bucketText(starts: readonly number[], at: number, unit: Unit, zone: string, long = false): string {
   const second = starts[at]!
   const text = bucket(second, unit, zone, long)
-  if (unit === 'hour') {
-    const twice = [starts[at - 1], starts[at + 1]].some(other => other !== undefined && bucket(other, unit, zone, long) === text)
-    return twice && long ? `${text} ${offsetText(second, zone)}` : text
-  }
-  if (long || unit === 'month' || starts.at(-1)! - starts[0]! < YEAR) return text
+  if (long || unit === 'hour' || unit === 'month' || starts.at(-1)! - starts[0]! < YEAR) return text
   return dateFormat('en-GB', { timeZone: zone, day: 'numeric', month: 'short', year: '2-digit' }).format(second * 1000)
 }
-
-const offsetText = (second: number, zone: string) =>
-  dateFormat('en-GB', { timeZone: zone, timeZoneName: 'longOffset' })
-    .formatToParts(second * 1000)
-    .find(({ type }) => type === 'timeZoneName')?.value ?? ''
 
 /** The series that are drawn, each with its number, which decides its colour and dashes. */
 export const shownOf = ({ lines, hidden }: Picture): { line: Line; at: number }[] =>

@@ -84,12 +84,14 @@ function Sum({ explanation }: { explanation: AnalyticsExplanation }) {
 /** A decimal text as a number that is read. */
 export const plainNumber = (decimal: string): string => figure(Number(decimal))
 
+/** Nothing before the measure and the currency are known: a number would change its face. */
 export function contributionText(
   fact: Pick<AnalyticsFact, 'role' | 'contribution'>,
   explanation: AnalyticsExplanation | undefined,
 ): string {
+  if (explanation === undefined) return ''
   const value = Number(fact.contribution)
-  const isMoney = explanation?.measure === 'usd' && fact.role !== 'denominator'
+  const isMoney = explanation.measure === 'usd' && fact.role !== 'denominator'
   return isMoney ? figure(value, 'usd', explanation.currency) : figure(value)
 }
 

@@ -27,7 +27,7 @@ export function Summary({ chart, question, onOpen }: { chart: AnalyticsChart; qu
               <Figure value={figuresOf(chart).now} measure={chart.measure} currency={chart.currency} />
               {whole.label !== titleOfChart(chart.code) && chart.series.length > 1 && <span className="summary-name">{whole.label}</span>}
             </button>
-            <Change chart={chart} code={question.code} zone={zone} />
+            <Change chart={chart} code={question.code} zone={zone} comparing={question.comparing} />
           </>
         )}
       </div>
@@ -57,14 +57,14 @@ function figuresOf(chart: AnalyticsChart) {
   }
 }
 
-function Change({ chart, code, zone }: { chart: AnalyticsChart; code: string; zone: string }) {
+function Change({ chart, code, zone, comparing }: { chart: AnalyticsChart; code: string; zone: string; comparing: boolean }) {
   const { now, before, until, moving } = figuresOf(chart)
   const previous = figure(before, chart.measure, chart.currency)
   const days = Math.round(((until ?? chart.to) - chart.from) / DAY)
   return (
     <div className="summary-change">
-      <Delta now={now} before={before} good={isGood(code)} moving={moving} />{' '}
-      {before !== 0 && (
+      {comparing && <Delta now={now} before={before} good={isGood(code)} moving={moving} />}{' '}
+      {comparing && before !== 0 && (
         <span>
           {chart.totalType === 'last'
             ? t('against {previous} before {day}', { previous, day: bucket(chart.from, 'day', zone, true) })
