@@ -55,7 +55,8 @@ export async function recordClaim(call: SdkCaller, input: PurchaseInput, evidenc
 /** The app names a product, and Google's plan of it only by that. What the store says of the plan counts. */
 async function withBasePlan({ deps, environment, inTurn }: SdkCaller, input: PurchaseInput, product: unknown): Promise<PurchaseInput> {
   const { play_store_data: data } = input
-  if (!data || typeof product !== 'string') return input
+  // No product is called so, and Postgres takes no such text.
+  if (!data || typeof product !== 'string' || product.includes('\0')) return input
   const plan = await inTurn(() => googlePlanOf(deps.listing, environment, product, data.product_id))
   return plan === null ? input : { ...input, play_store_data: { ...data, base_plan_id: plan } }
 }
