@@ -8,11 +8,13 @@ const ALL = ['test/**/*.test.ts']
 const isNamed = parseCLI(['vitest', ...process.argv.slice(2)], { allowUnknownOptions: true }).filter.length > 0
 const filesOf = (names: string[]): string[] => names.map(name => `test/${name}.test.ts`)
 const isDeno = 'Deno' in globalThis
+/** What takes minutes in a browser is run by name: `npm run test:console`. */
+const BY_NAME = ['console/states', 'console/charts', 'console/project-pages']
 
 export default defineConfig({
   test: {
     include: isDeno && !isNamed ? filesOf(Object.values(ON_DENO).flat()) : ALL,
-    exclude: [...configDefaults.exclude, ...(isDeno ? filesOf(NEVER_ON_DENO) : [])],
+    exclude: [...configDefaults.exclude, ...(isDeno ? filesOf(NEVER_ON_DENO) : []), ...(isNamed ? [] : filesOf(BY_NAME))],
     globalSetup: ['memory', 'redis-server', 'postgres', 'debian-postgres', 'built'].map(name => `test/harness/${name}.ts`),
     setupFiles: ['test/harness/each-file.ts'],
     reporters: ['default', new Slowest()],
