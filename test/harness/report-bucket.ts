@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { GetObjectCommand, NoSuchKey } from '@aws-sdk/client-s3'
-import S3rver from 's3rver'
 import { s3Client } from '../../workflows/report-destinations/s3-client.ts'
+import { s3Storage } from './s3-storage.ts'
 
 /** `hang`: no response; `cut`: the connection is closed. */
 export type Instead = { status: number; code: string; headers?: Record<string, string> } | 'hang' | 'cut'
@@ -25,8 +25,7 @@ export const S3_KEYS = { access_key_id: 'S3RVER', secret_access_key: 'S3RVER', r
 /** A local S3 with the bucket `reports`. Tests set `instead` to make it fail. */
 export async function s3Host(): Promise<S3Host> {
   const directory = await mkdtemp(join(tmpdir(), 'perennial-s3-'))
-  const storage = new S3rver({ directory, silent: true, vhostBuckets: false, configureBuckets: [{ name: 'reports' }] })
-  await storage.configureBuckets()
+  const storage = await s3Storage(directory, 'reports')
   const store = storage.callback()
   const front = createServer((request, response) => {
     host.requests.push(`${request.method} ${request.url}`)

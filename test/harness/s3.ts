@@ -3,9 +3,9 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import S3rver from 's3rver'
 import type { S3Options } from '../../store/files/s3-client.ts'
 import { freePort } from './redis.ts'
+import { s3Storage } from './s3-storage.ts'
 
 /** The fault of a request: a response of 500 or 501; a connection cut in the middle of the request's body, or of the response's. */
 export type Fault = 'fails' | 'is-unknown' | 'is-cut' | 'breaks-off'
@@ -59,8 +59,7 @@ export async function startS3(): Promise<TestS3> {
   const uploads = join(directory, BUCKET, '._S3rver_uploads')
   const port = await freePort()
   const endpoint = `http://127.0.0.1:${port}`
-  const s3rver = new S3rver({ directory, silent: true, vhostBuckets: false, configureBuckets: [{ name: BUCKET }] })
-  await s3rver.configureBuckets()
+  const s3rver = await s3Storage(directory, BUCKET)
   const handle = s3rver.callback()
   let server: Server | undefined
 

@@ -1,0 +1,40 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdir, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import S3rver from 's3rver'
+
+/**
+ * An s3rver with one bucket whose files are in the folder. By itself it responds to a PUT before the file is open: when the folder of the
+ * key is removed in this moment, as that of its last object, the whole process ends. Here a file is whole when it gets its name.
+ */
+export async function s3Storage(directory: string, bucket: string): Promise<S3rver> {
+  const server = new S3rver({ directory, silent: true, vhostBuckets: false, configureBuckets: [{ name: bucket }] })
+  const { store } = server
+  store.putObject = async ({ bucket, key, content, metadata }) => {
+    const path = store.getResourcePath(bucket, key, 'object')
+    const incomplete = `${path}.${randomUUID()}`
+    const hash = createHash('md5')
+    let size = 0
+    async function* counted(chunks: AsyncIterable<Buffer>) {
+      for await (const chunk of chunks) {
+        hash.update(chunk)
+        size += chunk.length
+        yield chunk
+      }
+    }
+    await mkdir(dirname(path), { recursive: true })
+    try {
+      await pipeline(Buffer.isBuffer(content) ? [content] : content, counted, createWriteStream(incomplete))
+      await rename(incomplete, path)
+    } finally {
+      await rm(incomplete, { force: true })
+    }
+    const md5 = hash.digest('hex')
+    await store.putMetadata(bucket, key, metadata, md5)
+    return { size, md5 }
+  }
+  await server.configureBuckets()
+  return server
+}
