@@ -11,6 +11,9 @@ const isDeno = 'Deno' in globalThis
 /** What takes minutes in a browser is run by name: `npm run test:console`. */
 const BY_NAME = ['console/states', 'console/charts', 'console/customers', 'console/project-pages']
 
+// Of this hour: see test/harness/effort.ts.
+process.env.TEST_TURN ??= String(Math.floor(Date.now() / 3_600_000))
+
 export default defineConfig({
   test: {
     include: isDeno && !isNamed ? filesOf(Object.values(ON_DENO).flat()) : ALL,

@@ -72,7 +72,6 @@ export const ON_DENO: Record<string, string[]> = {
     'conformance/queue',
     'conformance/redis-away',
     'engine/batches',
-    'engine/bullmq',
     'engine/leases',
     'engine/notify',
     'engine/timers',
@@ -94,7 +93,7 @@ export const ON_DENO: Record<string, string[]> = {
     'tenants/mail',
   ],
   'our own clients': ['clients/package', 'clients/typescript', 'sdk/errors', 'sdk/replay', 'sdk/stories'],
-  'DuckDB and its replica': ['analytics/figures/chart-answers', 'analytics/figures/disk-full', 'analytics/figures/replica'],
+  'DuckDB and its replica': ['analytics/figures/chart-answers', 'analytics/figures/replica'],
   'killed processes (few kills: see TEST_EFFORT)': ['crash/kills'],
   'stories of each area': [
     'automations/automation-runs/flow',
@@ -125,7 +124,7 @@ export const ON_DENO: Record<string, string[]> = {
 }
 
 /** What Deno runs not even when it is named: a COPY stream cannot bear the notices that carry the plans there. */
-export const NEVER_ON_DENO = ['plans/without-statistics', 'plans/without-statistics-older']
+export const NEVER_ON_DENO = ['plans/without-statistics']
 
 /** Folders of which Deno runs no file, and why. */
 export const NODE_ONLY: Record<string, string> = {

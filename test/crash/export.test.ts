@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import type { Client } from '../harness/client.ts'
 import { type CrashFixture, crashFixture, endLeases, expectWhole, partsOf } from '../harness/crash-fixture.ts'
 import type { FreshDatabase } from '../harness/database.ts'
+import { IS_WHOLE } from '../harness/effort.ts'
 import { WHOLE_YEAR } from '../harness/exports.ts'
 import { type Running, run } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
@@ -77,7 +78,7 @@ describe('kill -9 of the worker', () => {
   // After that many parts the process is killed without warning: before the first, and twice in a row.
   test.each([
     [[0, 20, 21]],
-    ...(process.env.CRASH_KILLS ? [[[1, 7, 40]]] : []),
+    ...(IS_WHOLE ? [[[1, 7, 40]]] : []),
   ])('after %j parts: the export is whole, no row missing or doubled', async kills => {
     const { body } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
     for (const after of kills) {

@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import type { Pool } from '../../store/connect.ts'
+import { IS_WHOLE } from '../harness/effort.ts'
 import { type Gate, gateBefore } from '../harness/gate.ts'
 import { expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
 import { caughtUp, endLoad, type Load, moreLoad, noLoad, settled } from '../harness/load.ts'
@@ -9,8 +10,8 @@ import { until } from '../harness/until.ts'
 // Processes start and leases run out in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 300_000 })
 
-/** The product's own lease where time is given (`CRASH_KILLS`); otherwise a short one. */
-const LEASE_SECONDS = process.env.CRASH_KILLS ? 30 : 1
+/** The product's own lease where time is given (`TEST_EFFORT=1`); otherwise a short one. */
+const LEASE_SECONDS = IS_WHOLE ? 30 : 1
 
 let site: Installation | undefined
 afterEach(async () => {

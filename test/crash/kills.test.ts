@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { writeDump } from '../../store/dump/write.ts'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
 import { crashFixture, endLeases, expectWhole, partsOf } from '../harness/crash-fixture.ts'
-import { sampled, share } from '../harness/effort.ts'
+import { inTurn, sampled, share } from '../harness/effort.ts'
 import { WHOLE_YEAR } from '../harness/exports.ts'
 import { expectFilesAsPromised, expireFiles, type FilesLoad, moreFiles, noFiles, passAnHour } from '../harness/files-load.ts'
 import { DRIVERS, expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
@@ -86,7 +86,7 @@ async function outage(installation: Installation, files: FilesLoad, ms: number, 
 const unfinishedExports = async ({ pool }: Installation): Promise<number> =>
   (await pool.query(`select 1 from exports where status in ('new', 'processing')`)).rowCount ?? 0
 
-describe.each(sampled([...DRIVERS]))('over %s', driver => {
+describe.each('Deno' in globalThis ? inTurn(DRIVERS) : DRIVERS)('over %s', driver => {
   test(
     `workers killed or frozen at ${KILLS} random moments under load, backups and storage outages meanwhile: every promise is kept, none twice (CRASH_SEED=${SEED})`,
     async () => {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { inTurn } from '../harness/effort.ts'
 import { DRIVERS, type Installation, startInstallation } from '../harness/installation.ts'
 import { type Hook, hook, post } from '../harness/integrations.ts'
 import { startPostgres, type TestPostgres } from '../harness/postgres-server.ts'
@@ -14,7 +15,7 @@ const UNDER_WAY = 32
 /** More than the requests under way, so that some are sent as soon as the database is back. */
 const EVENTS = 100
 
-describe.each(DRIVERS)('answers that come while the database is away, over %s', driver => {
+describe.each(inTurn(DRIVERS))('answers that come while the database is away, over %s', driver => {
   let postgres: TestPostgres
   let installation: Installation
   let to: Hook

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
 import { endLeases } from '../harness/crash-fixture.ts'
+import { IS_WHOLE, inTurn, sampled } from '../harness/effort.ts'
 import { expectFilesAsPromised, moreFiles, noFiles } from '../harness/files-load.ts'
 import { DRIVERS, type Driver, expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
 import { caughtUp, isBehind, moreLoad, noLoad, seeded } from '../harness/load.ts'
@@ -11,14 +12,14 @@ const PASSAGES = { 'pg-boss': 1, bullmq: 7 }
 
 /** What lies before these is brought by the driver, or what lies behind them is told to it: they are passed over both. */
 const BESIDE_DRIVER: CrashPoint[] = ['claimed', 'ended']
-/** The statements around these are the same over both drivers: `npm run test:crash` kills at each over both, the ordinary suite over one. */
+/** The statements around these are the same over both drivers: `npm run test:crash` kills at each over both, a run of the suite at half of them over one. */
 const WITHIN: Record<Driver, CrashPoint[]> = {
   'pg-boss': ['before-effect', 'recorded', 'consumed', 'delivery-recorded', 'before-planned-commit'],
   bullmq: ['after-effect', 'before-end', 'delivery-sent', 'before-commit'],
 }
 const pointsOver = (driver: Driver): CrashPoint[] => [
   ...BESIDE_DRIVER,
-  ...(process.env.CRASH_KILLS ? DRIVERS.flatMap(one => WITHIN[one]) : WITHIN[driver]),
+  ...(IS_WHOLE ? DRIVERS.flatMap(one => WITHIN[one]) : sampled(WITHIN[driver])),
 ]
 
 let installation: Installation | undefined
@@ -36,7 +37,7 @@ const ALL_TRANSACTIONS: [CrashPoint, number][] = [
   ...[2, 3, 5, 8].map((n): [CrashPoint, number] => ['before-commit', n]),
 ]
 const transactionsOver = (driver: Driver): [CrashPoint, number][] =>
-  process.env.CRASH_KILLS ? ALL_TRANSACTIONS : [ALL_TRANSACTIONS[driver === 'pg-boss' ? 1 : 4]!]
+  IS_WHOLE ? ALL_TRANSACTIONS : [ALL_TRANSACTIONS[driver === 'pg-boss' ? 1 : 4]!]
 /** Longer than the server leaves a transaction open in which nothing happens: the transaction is undone, and its work is another's. */
 const FROZEN_MS = 6_500
 /** One in so many rounds of the load asks for an export, too. */
@@ -64,7 +65,9 @@ describe.each(DRIVERS)('over %s', driver => {
     await installation.worker()
     await expectAllExecutedOnce(installation, load)
   }, 600_000)
+})
 
+describe.each(inTurn(DRIVERS))('over %s', driver => {
   test('a worker frozen inside transactions until others have its work, and then continued: every promise is kept, none twice', async () => {
     const site = await startInstallation({ driver, partRows: 20 })
     installation = site

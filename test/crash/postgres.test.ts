@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect } from '../../store/connect.ts'
+import { inTurn } from '../harness/effort.ts'
 import { DRIVERS, expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
 import { caughtUp, moreLoad, noLoad } from '../harness/load.ts'
 import { patient } from '../harness/patient.ts'
@@ -10,7 +11,7 @@ import type { Running } from '../harness/process.ts'
 vi.setConfig({ testTimeout: 600_000 })
 
 /** The statements are the same over both drivers: `npm run test:crash` stops the database over both, the ordinary suite over one. */
-const STOPPED_OVER = process.env.CRASH_KILLS ? DRIVERS : DRIVERS.slice(0, 1)
+const STOPPED_OVER = inTurn(DRIVERS)
 
 describe.each(DRIVERS)('over %s', driver => {
   let postgres: TestPostgres

@@ -7,6 +7,7 @@ import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
 import { type Client, client } from '../harness/client.ts'
 import { endLeases } from '../harness/crash-fixture.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { IS_WHOLE } from '../harness/effort.ts'
 import { item } from '../harness/events.ts'
 import { run } from '../harness/process.ts'
 import { reportTo, type Shown } from '../harness/reports.ts'
@@ -102,7 +103,7 @@ const runs = async (): Promise<Shown[]> => (await call('GET', `/v4/scheduled-rep
 
 test('a worker that dies between any two changes of the world: every slot has one run, and every event is in one file', async () => {
   sink.arrived.length = 0
-  const deaths = process.env.CRASH_KILLS ? [...DEATHS, ...OTHER_PASSAGES] : DEATHS
+  const deaths = IS_WHOLE ? [...DEATHS, ...OTHER_PASSAGES] : DEATHS
   const posted: string[] = []
   const found: string[] = []
   for (const [n, [name, after, rows = 20]] of deaths.entries()) {

@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { startBrowser } from '../harness/browser.ts'
+import { sampled } from '../harness/effort.ts'
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
@@ -47,21 +48,24 @@ async function accessibility(page: Page): Promise<string[]> {
     .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html.slice(0, 200)))`)
 }
 
-describe.each(['light', 'dark'] as const)('in the %s theme', theme => {
-  test.each([
+const LOOKS = (['light', 'dark'] as const).flatMap(theme =>
+  [
     ['/docs', 1440],
     ['/docs', 390],
     ['/docs/walk-through', 1440],
     ['/docs/configuration', 390],
     ['/docs/analytics', 1440],
-  ])('%s, %s px wide: no fault of access, no error, nothing from elsewhere, nothing wider than the screen', async (path, width) => {
-    const { page, requests, faults } = await open(path, { theme, width })
-    expect(await accessibility(page)).toEqual([])
-    expect(requests.filter(url => !url.startsWith(api.url))).toEqual([])
-    expect(faults).toEqual([])
-    expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0)
-    await page.context().close()
-  })
+  ].map(([path, width]) => [path as string, width as number, theme] as const),
+)
+test.each(
+  sampled(LOOKS),
+)('%s, %s px wide, in the %s theme: no fault of access, no error, nothing from elsewhere, nothing wider than the screen', async (path, width, theme) => {
+  const { page, requests, faults } = await open(path, { theme, width })
+  expect(await accessibility(page)).toEqual([])
+  expect(requests.filter(url => !url.startsWith(api.url))).toEqual([])
+  expect(faults).toEqual([])
+  expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0)
+  await page.context().close()
 })
 
 test('a reader searches, and goes to a section by the keyboard', async () => {

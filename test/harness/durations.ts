@@ -48,7 +48,7 @@ export class Slowest implements Reporter {
       })
       .sort((a, b) => b.seconds - a.seconds)
     if (ran.length > SHOWN) {
-      console.log(`\n The ${SHOWN} slowest files, in seconds`)
+      console.log(`\n TEST_TURN=${process.env.TEST_TURN}. The ${SHOWN} slowest files, in seconds`)
       for (const { name, seconds } of ran.slice(0, SHOWN)) console.log(`${String(seconds).padStart(6)}  ${name}`)
     }
     // Deno runs fewer files, with less that is drawn at random.

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import S3rver from 's3rver'
 
@@ -26,7 +27,7 @@ export async function s3Storage(directory: string, bucket: string): Promise<S3rv
     }
     await mkdir(dirname(path), { recursive: true })
     try {
-      await pipeline(Buffer.isBuffer(content) ? [content] : content, counted, createWriteStream(incomplete))
+      await pipeline(Readable.from(Buffer.isBuffer(content) ? [content] : content), counted, createWriteStream(incomplete))
       await rename(incomplete, path)
     } finally {
       await rm(incomplete, { force: true })

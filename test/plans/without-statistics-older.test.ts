@@ -1,3 +1,0 @@
-import { testReads } from './few-reads.ts'
-
-testReads('debian')
