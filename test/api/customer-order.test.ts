@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type StoredUser, storeUsers } from '../harness/customers.ts'
+import { share } from '../harness/effort.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -105,7 +106,7 @@ describe.each(orders)('by %s %s', (sort, direction) => {
           expect(await walk(`&sort_by=${sort}&sort_order=${direction}`, limit, way)).toEqual(expected(rows, sort, direction, all))
         }
       }),
-      { numRuns: 15 },
+      { numRuns: share(15) },
     )
   })
 })

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { batches } from '../../cli/import/batches.ts'
 import type { ToItem } from '../../cli/import/item.ts'
 import { identify, type Row, readHeader, readRows } from '../../cli/import/rows.ts'
+import { share } from '../harness/effort.ts'
 import { temporaryFolder } from './call.ts'
 
 const all = async (path: string, from: { n: number; end: number }) => {
@@ -37,7 +38,7 @@ test('a file read on from behind any row gives the rest of it', async () => {
         for (const row of rows) expect(await all(path, row)).toEqual(rows.slice(row.n))
       },
     ),
-    { numRuns: 60 },
+    { numRuns: share(60) },
   )
 })
 

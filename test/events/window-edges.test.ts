@@ -4,6 +4,7 @@ import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { share } from '../harness/effort.ts'
 
 let database: FreshDatabase
 let environment: number
@@ -62,5 +63,5 @@ test('an edge equals a plain count in any log, with freed offsets and with event
     expect(rows.filter(({ found, counted }) => found !== counted)).toEqual([])
     expect(rows).toHaveLength(9 * (SECONDS + 1))
   }
-  await fc.assert(fc.asyncProperty(log, run), { numRuns: 60 })
+  await fc.assert(fc.asyncProperty(log, run), { numRuns: share(60) })
 }, 60_000)

@@ -9,6 +9,7 @@ import { isoMicros, micros } from '../../domain/kernel/time/instant.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { orderedId } from '../../store/ids.ts'
 import { waitAfter } from '../../workflows/engine/policy.ts'
+import { share } from '../harness/effort.ts'
 
 const amount = fc
   .tuple(fc.boolean(), fc.bigInt({ min: 0n, max: 999_999_999_999n }), fc.option(fc.stringMatching(/^[0-9]{1,6}$/)))
@@ -172,7 +173,7 @@ describe('secrets', () => {
         altered[at % altered.length]! ^= 1
         expect(() => secrets.open(altered, 'key:1')).toThrow()
       }),
-      { numRuns: 50 },
+      { numRuns: share(50) },
     )
   })
 })

@@ -4,6 +4,7 @@ import { compactLedger } from '../../domain/durable/ledger-history/compact.ts'
 import { LEDGER_KINDS, type LedgerKind } from '../../domain/durable/ledger-history/history.ts'
 import { readLedger } from '../../domain/oversight/ledger/read.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { share } from '../harness/effort.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -96,7 +97,7 @@ test('the counts of a window are exact before and after compaction; its edges mo
         await check(true)
       },
     ),
-    { numRuns: 25 },
+    { numRuns: share(25) },
   )
 })
 

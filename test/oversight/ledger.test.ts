@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LEDGER_KINDS, type LedgerKind } from '../../domain/durable/ledger-history/history.ts'
 import { type LedgerEntry, readLedger } from '../../domain/oversight/ledger/read.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { share } from '../harness/effort.ts'
 import { deliveryRow, exportRow, integrationRow, runRow, slotRow } from '../harness/job-rows.ts'
 
 let api: TestApi
@@ -157,7 +158,7 @@ test('the ledger equals a separate count of any jobs, and its parts add up to th
         }
       },
     ),
-    { numRuns: 30 },
+    { numRuns: share(30) },
   )
 })
 

@@ -5,6 +5,7 @@ import { SOURCES as READ, TIMELINE_KINDS, type TimelineKind } from '../../domain
 import { readTimeline, type TimelineRow } from '../../domain/oversight/timeline/timeline.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { storeUsers } from '../harness/customers.ts'
+import { share } from '../harness/effort.ts'
 
 let api: TestApi
 let environment: number
@@ -118,7 +119,7 @@ test('pages of any size, of any kinds', { timeout: 300_000 }, async () => {
         expect(await pages(user, kinds, limit, newer)).toEqual(expected)
       },
     ),
-    { numRuns: 40, endOnFailure: true },
+    { numRuns: share(40), endOnFailure: true },
   )
 })
 

@@ -7,6 +7,7 @@ import { recordedPurchases } from '../../domain/purchases/subscriptions/recorded
 import { recount } from '../../domain/purchases/subscriptions/recount.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { share } from '../harness/effort.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 
 let api: TestApi
@@ -88,7 +89,7 @@ test('posted facts give the same figures in any batches as a recount of all of t
       await transaction(api.pool, tx => refold(tx, api.project.production, [user]))
       expect(await stored(user)).toEqual(before)
     }),
-    { numRuns: 40, seed: 20_261 },
+    { numRuns: share(40), seed: 20_261 },
   )
 })
 

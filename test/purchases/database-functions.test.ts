@@ -5,6 +5,7 @@ import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { APP_SECRET, newProject } from '../harness/api.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { share } from '../harness/effort.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 
 let database: FreshDatabase
@@ -66,7 +67,7 @@ test('a purchase belongs to the oldest product that links it, of Google to one t
       )
       expect(answers.map(answer => answer.linked)).toEqual(requested.map(({ store, id, plan }) => linked(products, store, id, plan)))
     }),
-    { numRuns: 100 },
+    { numRuns: share(100) },
   )
 })
 
@@ -102,6 +103,6 @@ test('the state of a subscription at a time is that of the last change until the
       const expected = rows.map((_, i) => times.filter(time => time <= i - 1).at(-1))
       expect(rows.map(({ state }) => state)).toEqual(expected.map(time => (time === undefined ? null : `s${time}`)))
     }),
-    { numRuns: 50 },
+    { numRuns: share(50) },
   )
 })

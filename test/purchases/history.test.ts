@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SUBSCRIPTION_DUE } from '../../domain/purchases/subscriptions/store.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { share } from '../harness/effort.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 
 // History: periods that are over when they are recorded, as from an import. Time is the sandbox's clock.
@@ -168,7 +169,7 @@ test('history that is recorded in any order tells the same events', async () => 
       await advance('PT11M')
       expect(await shown(users[1]!)).toEqual(await shown(users[0]!))
     }),
-    { numRuns: 15, seed: 10 },
+    { numRuns: share(15), seed: 10 },
   )
 })
 

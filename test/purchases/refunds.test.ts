@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { foldUsersFirst } from '../../domain/analytics/folding/fold-batch.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { share } from '../harness/effort.ts'
 import { exportAll } from '../harness/exports.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 
@@ -134,7 +135,7 @@ test('the sums over the log and over the exports are the money of the customer, 
       expect(rows[0].usd).toBeCloseTo(await netOf(user), 6)
       expect(rows[0].same_proceeds).toBe(true)
     }),
-    { numRuns: 30, seed: 21 },
+    { numRuns: share(30), seed: 21 },
   )
   const window = { from_timestamp: ago(24), to_timestamp: ago(-24) }
   const { text } = await exportAll(api, { type: 'purchases', ...window })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { DateTime } from 'luxon'
 import { expect, test } from 'vitest'
 import { longestWindow, type ViewRange, viewWindow } from '../../domain/analytics/views/range.ts'
+import { share } from '../harness/effort.ts'
 
 const ZONES = ['utc', 'Europe/Berlin', 'America/Santiago', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'Africa/Cairo']
 const NOW = fc.integer({ min: Date.UTC(2000, 0) / 1_000, max: Date.UTC(2040, 0) / 1_000 })
@@ -47,7 +48,7 @@ test.each(ranges)('%s begins with a day, lies before the next second, and is nev
       const longest = longestWindow(range, now)
       expect(to - from).toBeLessThanOrEqual(longest.to - longest.from + HOUR)
     }),
-    { numRuns: 60 },
+    { numRuns: share(60) },
   )
 })
 

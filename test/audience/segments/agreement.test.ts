@@ -7,13 +7,16 @@ import { loadSegments } from '../../../domain/audience/segments/segment.ts'
 import { memberIdsSql } from '../../../domain/audience/segments/sql.ts'
 import { SYSTEM_SEGMENTS } from '../../../domain/audience/segments/system.ts'
 import { type FreshDatabase, freshDatabase } from '../../harness/database.ts'
+import { share } from '../../harness/effort.ts'
 import { anyCondition, NOW, populate } from './population.ts'
 
 // Two evaluators implement one rule. If an export included a user that remote configuration excludes, the defect would not be visible
 // elsewhere.
 const SEED = 20_260_331
 const OWN: Record<string, Condition[]> = Object.fromEntries(
-  fc.sample(fc.array(anyCondition([]), { maxLength: 3 }), { numRuns: 12, seed: SEED }).map((conditions, i) => [`seg_${i}`, conditions]),
+  fc
+    .sample(fc.array(anyCondition([]), { maxLength: 3 }), { numRuns: share(12), seed: SEED })
+    .map((conditions, i) => [`seg_${i}`, conditions]),
 )
 const NAMED = [...Object.keys(OWN), ...SYSTEM_SEGMENTS.map(({ id }) => id), 'seg_gone']
 
@@ -52,10 +55,10 @@ test('SQL selects exactly the users for whom the conditions are true in memory',
       expect(members).toEqual(inMemory(conditions))
       seen[members.length === 0 ? 'empty' : members.length === profiles.length ? 'everybody' : 'some']++
     }),
-    { numRuns: 600, seed: SEED },
+    { numRuns: share(600), seed: SEED },
   )
   // The users differ enough for the agreement to be meaningful.
-  expect(seen.some).toBeGreaterThan(300)
+  expect(seen.some).toBeGreaterThan(share(300))
 })
 
 test('each single condition agrees, and its negation, too', async () => {
@@ -67,7 +70,7 @@ test('each single condition agrees, and its negation, too', async () => {
       const missing = condition.metric === 'segment' && condition.value === 'seg_gone'
       expect(members.length + others.length).toBe(missing ? 0 : profiles.length)
     }),
-    { numRuns: 600, seed: SEED },
+    { numRuns: share(600), seed: SEED },
   )
 })
 

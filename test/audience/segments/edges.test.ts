@@ -7,6 +7,7 @@ import type { Profile } from '../../../domain/audience/segments/profile.ts'
 import { membersSql } from '../../../domain/audience/segments/sql.ts'
 import { spanOf, timeValue } from '../../../domain/audience/segments/time.ts'
 import { type FreshDatabase, freshDatabase } from '../../harness/database.ts'
+import { share } from '../../harness/effort.ts'
 
 const NO_USER: Profile = {
   id: 'u',
@@ -144,7 +145,7 @@ describe('the same in Postgres', () => {
   afterAll(() => database.drop())
 
   const decimal = fc.stringMatching(/^-?[0-9]{1,40}(\.[0-9]{1,40})?$/)
-  const pairs = <T>(arbitrary: fc.Arbitrary<T>, seed: number) => fc.sample(fc.tuple(arbitrary, arbitrary), { numRuns: 500, seed })
+  const pairs = <T>(arbitrary: fc.Arbitrary<T>, seed: number) => fc.sample(fc.tuple(arbitrary, arbitrary), { numRuns: share(500), seed })
 
   test('decimals compare as numeric, texts as collate "C"', async () => {
     const text = fc.string({ unit: 'binary', maxLength: 4 }).filter(s => s.isWellFormed() && !s.includes('\0'))
@@ -170,7 +171,7 @@ describe('the same in Postgres', () => {
         days: n(900),
         seconds: n(200_000),
       }),
-      { numRuns: 1000, seed: 3 },
+      { numRuns: share(1000), seed: 3 },
     )
     const { rows } = await database.pool.query(
       `select extract(epoch from (to_timestamp(t.now) at time zone 'UTC' - make_interval(months => m, days => d, secs => s)) at time zone 'UTC')::bigint as at

@@ -4,6 +4,7 @@ import { type FoldedLineage, type FoldedPeriod, foldLineage } from '../../../dom
 import { tied } from '../../../domain/purchases/store-facts/order.ts'
 import { statedPeriods } from '../../../domain/purchases/store-facts/stated-period.ts'
 import type { PeriodStatement, RenewalStatement, Statement } from '../../../domain/purchases/store-facts/statement.ts'
+import { share } from '../../harness/effort.ts'
 import { at, iso, paid, period, permutations, renewal, STORIES, trial } from './stories.ts'
 
 /** As the table of statements keeps them: equal ones once, in no order. */
@@ -26,7 +27,7 @@ describe('the order in which statements arrive has no influence', () => {
         fc.property(fc.shuffledSubarray([...statements, ...statements]), more => {
           expect(fold([...more, ...statements])).toEqual(expected)
         }),
-        { numRuns: 20, seed: 5 },
+        { numRuns: share(20), seed: 5 },
       )
     })
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Expectation, isShown, type LastPeriod, nextCheckOf, nextExpected } from '../../../domain/purchases/store-inbox/checks.ts'
+import { share } from '../../harness/effort.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -53,7 +54,7 @@ describe('checks of a subscription whose notifications are all lost', () => {
           expect(times.at(-1)! - bookedAt).toBeLessThanOrEqual(DAY + 12 * HOUR)
         },
       ),
-      { numRuns: 300 },
+      { numRuns: share(300) },
     )
   })
 

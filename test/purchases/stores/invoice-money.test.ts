@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { callsOf, expectAnswersByReplicas } from '../../analytics/figures/answer-difference.ts'
+import { share } from '../../harness/effort.ts'
 import { appleSubscription } from '../../harness/stores/apple-subscription.ts'
 import { paddleStory } from '../../harness/stores/paddle-story.ts'
 import { type ReachedStores, startStores } from '../../harness/stores/reached-stores.ts'
@@ -303,6 +304,6 @@ describe.each(STORES)('at %s', (_, begin) => {
         expect(found).toEqual({ log: paid, sales: paid, net: paid, mrr: active })
       },
     )
-    await fc.assert(plays, { numRuns: 12, seed: 20_261_128, endOnFailure: true })
+    await fc.assert(plays, { numRuns: share(12), seed: 20_261_128, endOnFailure: true })
   })
 })

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { transaction } from '../../../store/transaction.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../../harness/api.ts'
 import type { Client } from '../../harness/client.ts'
+import { share } from '../../harness/effort.ts'
 import { eraseUser } from '../../harness/erasure.ts'
 import { item } from '../../harness/events.ts'
 import { type Exported, exportAll, finished } from '../../harness/exports.ts'
@@ -122,7 +123,7 @@ test('the files of each night, loaded one after the other, are the whole file', 
       const whole = rowsOf(await customersOf(key))
       expect(Object.fromEntries(loaded)).toEqual(Object.fromEntries(whole))
     }),
-    { numRuns: 6 },
+    { numRuns: share(6) },
   )
 })
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isGapless, type Schedule, slotsAfter, WEEKDAYS, windowOf } from '../../../domain/reporting/reports/slots.ts'
 import { takeSlot, takeSlots } from '../../../domain/reporting/reports/take-slots.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
+import { share } from '../../harness/effort.ts'
 import { reportTo, type Shown, sandbox, webhookTo } from '../../harness/reports.ts'
 
 let api: TestApi
@@ -174,6 +175,6 @@ test('over any changes every slot has its run, and every instant lies in as many
       const edges = [...own, ...actual].flatMap(({ from: a, to: b }) => [a, b])
       for (const instant of edges) expect([iso(instant), count(actual, instant)]).toEqual([iso(instant), count(own, instant)])
     }),
-    { numRuns: 60 },
+    { numRuns: share(60) },
   )
 }, 120_000)

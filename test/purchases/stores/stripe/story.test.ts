@@ -4,6 +4,7 @@ import { type FoldedLineage, foldLineage } from '../../../../domain/purchases/st
 import { tied } from '../../../../domain/purchases/store-facts/order.ts'
 import { statedPeriods } from '../../../../domain/purchases/store-facts/stated-period.ts'
 import type { PeriodStatement, RenewalStatement, Statement, StoreReport } from '../../../../domain/purchases/store-facts/statement.ts'
+import { share } from '../../../harness/effort.ts'
 import { reportsOf } from '../../../harness/stores/google-fixture.ts'
 import { arrivalOf, type StripeFixture, stripeFixture } from '../../../harness/stores/stripe-fixture.ts'
 import { DAY_MS, HOUR_MS, type StoryOptions, type StripePush, type StripeStory, stripeStory } from '../../../harness/stores/stripe-story.ts'
@@ -203,7 +204,7 @@ describe.each(STORIES)('$name', story => {
       fc.property(fc.subarray(inBetween), some => {
         expect(fold([...pushes, ...some, answers.at(-1)!].flat())).toEqual(expected)
       }),
-      { numRuns: 60, seed: 7 },
+      { numRuns: share(60), seed: 7 },
     )
   })
 })
