@@ -4,6 +4,16 @@ import { counted, plain, t } from '../../parts/t.ts'
 const textOf = (value: unknown): string =>
   value === undefined || value === null || value === '' ? t('nothing') : typeof value === 'object' ? '…' : String(value)
 
+type Leaf = { path: string; was: unknown; is: unknown }
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The first value within a field that differs. */
+function firstLeaf(path: string, was: unknown, is: unknown): Leaf {
+  if (!isObject(was) || !isObject(is)) return { path, was, is }
+  const name = Object.keys({ ...was, ...is }).find(key => JSON.stringify(was[key]) !== JSON.stringify(is[key]))
+  return name === undefined ? { path, was, is } : firstLeaf(name, was[name], is[name])
+}
+
 /** Fields that say only that something was changed. */
 const OF_EACH = new Set(['updated_at', 'version'])
 
@@ -16,11 +26,12 @@ export function Summary({ entry: { before, after } }: { entry: AuditEntry }) {
   )
   const [first, ...rest] = names
   if (first === undefined) return <span className="faint">–</span>
-  const [was, is] = [textOf(before[first]), textOf(after[first])]
+  const { path, was: old, is: now } = firstLeaf(first, before[first], after[first])
+  const [was, is] = [textOf(old), textOf(now)]
   const more = rest.length === 0 ? '' : counted(rest.length, 'and {n} more', 'and {n} more')
   return (
-    <span className="audit-summary" title={`${first}: ${was} → ${is} ${more}`}>
-      {plain(first)}: <bdi>{was}</bdi> → <bdi>{is}</bdi> {more}
+    <span className="audit-summary" title={`${path}: ${was} → ${is} ${more}`}>
+      {plain(path)}: <bdi>{was}</bdi> → <bdi>{is}</bdi> {more}
     </span>
   )
 }

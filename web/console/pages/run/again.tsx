@@ -1,5 +1,5 @@
-import { Button, Radio } from '@mantine/core'
-import { useState } from 'react'
+import { Button } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import type { AutomationRunDetail } from '../../../../clients/typescript/src/index.ts'
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
@@ -14,7 +14,7 @@ import { stepTitle } from './step-words.ts'
 export default function RunAgain({ run, onClose }: { run: AutomationRunDetail; onClose: () => void }) {
   const go = useGo()
   // A run that failed goes on with the step that failed.
-  const failed = run.steps.find(({ status }) => status === 'failed')?.step_id
+  const failed = run.steps.slice(1).find(({ status }) => status === 'failed')?.step_id
   const [from, setFrom] = useState(failed ?? '')
   const input = { path: { run_id: run.id }, body: from === '' ? {} : { from_step: from } }
   const { send, isPending, error } = useWrite('v4ReplayAutomationRun', { changes: ['v4ListAllAutomationRuns'] })
@@ -46,17 +46,17 @@ export default function RunAgain({ run, onClose }: { run: AutomationRunDetail; o
           )}
         </p>
         <p className="soft">{t('What decides whether a run starts, such as segments and the frequency, is not asked again.')}</p>
-        <Radio.Group label={t('From where')} value={from} onChange={setFrom}>
-          <div className="run-again">
-            <Radio value="" label={t('From the beginning')} />
-            {run.steps.slice(1).map(step => (
-              <Radio key={step.step_id} value={step.step_id} label={stepTitle(step)} description={step.step_id} />
-            ))}
-            {run.steps.length > 0 && run.steps[0]!.step_id === failed && (
-              <Radio value={failed} label={t('From its first step: {step}', { step: stepTitle(run.steps[0]!) })} />
-            )}
-          </div>
-        </Radio.Group>
+        <fieldset className="run-again">
+          <legend className="form-label">{t('From where')}</legend>
+          <From step="" chosen={from} onChoose={setFrom}>
+            {t('From the beginning')}
+          </From>
+          {run.steps.slice(1).map(step => (
+            <From key={step.step_id} step={step.step_id} chosen={from} onChoose={setFrom}>
+              <bdi>{stepTitle(step)}</bdi> <code className="id">{step.step_id}</code>
+            </From>
+          ))}
+        </fieldset>
         {from !== '' && <p className="soft">{t('The steps before it are taken over with their results and not done again.')}</p>}
         {error && <Fault error={error} />}
         <div className="form-actions">
@@ -69,3 +69,12 @@ export default function RunAgain({ run, onClose }: { run: AutomationRunDetail; o
     </Drawer>
   )
 }
+
+type FromProps = { step: string; chosen: string; onChoose: (step: string) => void; children: ReactNode }
+
+const From = ({ step, chosen, onChoose, children }: FromProps) => (
+  <label>
+    <input type="radio" name="from" value={step} checked={chosen === step} onChange={() => onChoose(step)} />
+    <span>{children}</span>
+  </label>
+)

@@ -1,11 +1,12 @@
 import type { ReactNode } from 'react'
 import type { AutomationRunStep } from '../../../../clients/typescript/src/index.ts'
 import { shortId } from '../../parts/copy.tsx'
-import { span } from '../../parts/format.ts'
 import { runReason } from '../../parts/run-words.ts'
+import { Soon } from '../../parts/soon.tsx'
 import { plain, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
+import { tookText } from './step-words.ts'
 
 const text = (value: unknown): string => (value === null || value === undefined ? '' : String(value))
 
@@ -24,7 +25,7 @@ export function Result({ step }: { step: AutomationRunStep }): ReactNode {
   if (status === 'running')
     return (
       <span className="run-warn">
-        {t('Is tried again')} {next_attempt_at ? <Time at={next_attempt_at} relative /> : t('at once')}
+        {t('Is tried again')} {next_attempt_at ? <Soon at={next_attempt_at} /> : t('at once')}
       </span>
     )
   if (status === 'waiting' && delivery) return <Underway delivery={delivery} />
@@ -44,7 +45,7 @@ function Underway({ delivery: { status, next_attempt_at } }: { delivery: NonNull
   if (status === 'retrying')
     return (
       <span className="run-warn">
-        {t('Its delivery is tried again')} <Time at={next_attempt_at} relative />
+        {t('Its delivery is tried again')} {next_attempt_at && <Soon at={next_attempt_at} />}
       </span>
     )
   return <>{t('Its delivery is under way')}</>
@@ -53,7 +54,7 @@ function Underway({ delivery: { status, next_attempt_at } }: { delivery: NonNull
 function Done({ step }: { step: AutomationRunStep }) {
   const { type, started_at, finished_at } = step
   const result = step.result ?? {}
-  const took = finished_at === null ? undefined : span(Date.parse(finished_at) - Date.parse(started_at))
+  const took = finished_at === null ? undefined : tookText(Date.parse(finished_at) - Date.parse(started_at))
   switch (type) {
     case 'delay':
     case 'wait_until':

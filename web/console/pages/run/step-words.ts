@@ -1,5 +1,6 @@
 import type { AutomationRunStep, AutomationStepAhead } from '../../../../clients/typescript/src/index.ts'
 import { shortId } from '../../parts/copy.tsx'
+import { span } from '../../parts/format.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 
@@ -41,11 +42,19 @@ export function durationText(iso: string): string {
   return text === '' ? iso : text
 }
 
+/** Times of steps are whole seconds. */
+export const tookText = (ms: number): string => (ms < 1_000 ? t('under 1 s') : span(ms))
+
 const eventsOf = (event: unknown): string =>
   [event]
     .flat()
     .map(one => plain(String(one)))
     .join(t(' or '))
+
+const branchTitle = (conditions: unknown): string =>
+  Array.isArray(conditions) && conditions.length > 0
+    ? counted(conditions.length, 'Branch by {n} condition', 'Branch by {n} conditions')
+    : t('Branch without a condition')
 
 /** What a step does, as its version says it. */
 export function stepTitle({ type, definition }: Named): string {
@@ -60,7 +69,7 @@ export function stepTitle({ type, definition }: Named): string {
     case 'wait_for_event':
       return t('Wait for {event}, {span} at most', { event: eventsOf(step.event), span: durationText(of('timeout')) })
     case 'branch':
-      return counted(Array.isArray(step.conditions) ? step.conditions.length : 0, 'Branch by {n} condition', 'Branch by {n} conditions')
+      return branchTitle(step.conditions)
     case 'webhook':
       return t('Webhook')
     case 'email':

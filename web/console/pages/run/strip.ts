@@ -8,13 +8,20 @@ export type Piece = { kind: PieceKind; from: number; to: number }
 export type Tick = { at: number; isBad: boolean; text: string }
 /** `isOpen`: when the step begins is not known; it stands at the end. */
 export type Lane = { id: string; type: string; pieces: Piece[]; ticks: Tick[]; isAhead: boolean; isReused: boolean; isOpen: boolean }
-export type Strip = { lanes: Lane[]; from: number; to: number; now: number | undefined }
+/** `last`: the last known time; what is behind it is open. */
+export type Strip = { lanes: Lane[]; from: number; last: number; to: number; now: number | undefined }
 
 const ms = (time: string) => Date.parse(time)
 
 /** The attempts of a step: of a webhook, those of its delivery. */
 const attemptsOf = ({ delivery, attempts }: AutomationRunStep): readonly AutomationRunStep['attempts'][number][] =>
   delivery ? delivery.attempts : attempts
+
+/** One attempt that has gone well is the step itself. */
+const ticksOf = (attempts: readonly AutomationRunStep['attempts'][number][]): Tick[] =>
+  attempts.length === 1 && attempts[0]!.error === null
+    ? []
+    : attempts.map(({ started_at, error }) => ({ at: ms(started_at), isBad: error !== null, text: error ?? '' }))
 
 function piecesOf(step: AutomationRunStep, now: number): Piece[] {
   const from = ms(step.started_at)
@@ -36,9 +43,7 @@ export function stripOf(run: AutomationRunDetail, now: number): Strip {
     id: step.step_id,
     type: step.type,
     pieces: step.reused ? [] : piecesOf(step, now),
-    ticks: step.reused
-      ? []
-      : attemptsOf(step).map(({ started_at, error }) => ({ at: ms(started_at), isBad: error !== null, text: error ?? '' })),
+    ticks: step.reused ? [] : ticksOf(attemptsOf(step)),
     isAhead: false,
     isReused: step.reused,
     isOpen: false,
@@ -55,7 +60,7 @@ export function stripOf(run: AutomationRunDetail, now: number): Strip {
   const last = Math.max(isOver ? ms(run.finished_at!) : now, ...times)
   // What takes no time at all still has a width; and what is ahead has room behind the last known time.
   const room = Math.max(last - from, 1_000)
-  return { lanes, from, to: from + room * (isOver ? 1 : 1.06), now: isOver ? undefined : now }
+  return { lanes, from, last, to: from + room * (isOver ? 1 : 1.06), now: isOver ? undefined : now }
 }
 
 /** A time as a part of the strip, from 0 to 100. */

@@ -1,10 +1,9 @@
-import { Fragment } from 'react'
 import type { AutomationRunDetail } from '../../../../clients/typescript/src/index.ts'
 import { usePreferences } from '../../data/session.ts'
 import { moment, span } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { counted, t } from '../../parts/t.ts'
-import { iconOf } from './step-words.ts'
+import { iconOf, tookText } from './step-words.ts'
 import { type Lane, type PieceKind, placeOf, type Strip as StripOf, stripOf } from './strip.ts'
 
 const LEGEND: readonly [PieceKind | 'tick', string][] = [
@@ -20,7 +19,7 @@ const LEGEND: readonly [PieceKind | 'tick', string][] = [
 export function Strip({ run, now }: { run: AutomationRunDetail; now: number }) {
   const { zone } = usePreferences()
   const strip = stripOf(run, now)
-  const { lanes, from, to } = strip
+  const { lanes, from, last } = strip
   const seen = new Set<string>(lanes.flatMap(({ pieces }) => pieces.map(({ kind }) => kind)))
   if (lanes.some(({ ticks }) => ticks.length > 0)) seen.add('tick')
   if (lanes.some(({ isOpen }) => isOpen)) seen.add('ahead')
@@ -40,7 +39,7 @@ export function Strip({ run, now }: { run: AutomationRunDetail; now: number }) {
           <span className="strip-name" />
           <span className="strip-scale">
             <span>{moment(from / 1000, zone)}</span>
-            <span className="strip-end">{moment((end ?? to) / 1000, zone)}</span>
+            <span className="strip-end">{moment((end ?? last) / 1000, zone)}</span>
           </span>
           <span className="strip-took" />
         </div>
@@ -86,7 +85,7 @@ function LaneRow({ lane, strip }: { lane: Lane; strip: StripOf }) {
         ))}
         {strip.now !== undefined && <i className="strip-now" style={{ left: left(strip.now) }} />}
       </span>
-      <span className="strip-took">{tookOf(lane) ?? <Fragment>{isReused ? t('taken over') : isOpen ? t('time open') : ''}</Fragment>}</span>
+      <span className="strip-took">{tookOf(lane) ?? (isReused ? t('taken over') : isOpen ? t('time open') : '')}</span>
     </div>
   )
 }
@@ -96,5 +95,6 @@ function tookOf({ pieces, isAhead }: Lane): string | undefined {
   const first = pieces[0]
   const last = pieces.at(-1)
   if (!first || !last || (isAhead && last.to === first.from)) return undefined
-  return span(last.to - first.from)
+  if (first.kind === 'retry') return t('{span} so far', { span: tookText(first.to - first.from) })
+  return tookText(last.to - first.from)
 }

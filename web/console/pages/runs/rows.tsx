@@ -1,14 +1,14 @@
 import { Checkbox } from '@mantine/core'
 import type { AutomationRun } from '../../../../clients/typescript/src/index.ts'
+import { usePreferences } from '../../data/session.ts'
 import { useNow } from '../../data/use-now.ts'
 import { Id, shortId } from '../../parts/copy.tsx'
-import { ago } from '../../parts/format.ts'
+import { ago, bucket, moment } from '../../parts/format.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { runReason, runStatus } from '../../parts/run-words.ts'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { plain, t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
-import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 
 export const isOpen = ({ finished_at }: AutomationRun) => finished_at === null
@@ -19,6 +19,7 @@ type Props = { runs: readonly AutomationRun[]; chosen: ReadonlySet<string>; onCh
 /** Runs, newest first; those that are under way can be chosen. */
 export function Rows({ runs, chosen, onChoose }: Props) {
   const now = useNow()
+  const { zone } = usePreferences()
   const columns: readonly Column<AutomationRun>[] = [
     {
       key: 'automation',
@@ -61,7 +62,7 @@ export function Rows({ runs, chosen, onChoose }: Props) {
       ),
       wideOnly: true,
     },
-    { key: 'when', head: t('Begun'), cell: ({ created_at }) => <Time at={created_at} /> },
+    { key: 'when', head: t('Begun'), cell: ({ created_at }) => <Begun at={created_at} zone={zone} /> },
     {
       key: 'choose',
       head: <span className="unseen">{t('Choose')}</span>,
@@ -87,6 +88,13 @@ export function Rows({ runs, chosen, onChoose }: Props) {
     />
   )
 }
+
+/** To the minute; a run is kept for months, not for years. */
+const Begun = ({ at, zone }: { at: string; zone: string }) => (
+  <time className="time" dateTime={at} title={`${moment(at, zone)} ${zone} · ${at}`}>
+    {bucket(Date.parse(at) / 1000, 'hour', zone)}
+  </time>
+)
 
 const Status = ({ run: { status, is_retrying } }: { run: AutomationRun }) =>
   is_retrying ? <StatusChip status="retrying" /> : <StatusChip status={status} label={runStatus(status)} />
@@ -122,13 +130,14 @@ function Where({ run, now }: { run: AutomationRun; now: number | undefined }) {
         {current_step ? <code>{current_step}</code> : t('about to begin')}
         {status === 'waiting' && due_at && (
           <>
-            {' '}
-            {t('until')} {soon(due_at)}
+            {' · '}
+            {t('due')} {soon(due_at)}
           </>
         )}
       </Line>
     )
-  const why = [reason === null || reason === 'exit' ? null : runReason(reason), last_error].filter(text => text !== null).join(': ')
+  const error = last_error === reason ? null : last_error
+  const why = [reason === null || reason === 'exit' ? null : runReason(reason), error].filter(text => text !== null).join(': ')
   return why === '' ? <span className="faint">{t('ended')}</span> : <Line text={why}>{why}</Line>
 }
 
