@@ -125,13 +125,14 @@ async function hostileRuns(api: TestApi, user: string): Promise<string> {
     const data = {
       initiators: [{ uid: `note_${n}`, type: 'event' }],
       steps: [
-        { id: 's'.repeat(64), type: 'set_property', key: 'note', value: LONGEST },
+        { id: 's'.repeat(64), type: 'set_property', key: 'note', value: 'w'.repeat(60) },
         { id: 'mail', type: 'email', subject: text.slice(0, 255), text },
         { id: 'after', type: 'delay', duration: 'P1D' },
       ],
     }
-    const { body } = await api.call('POST', '/v4/automations', { body: { name: text, status: 'inactive', data } })
-    const error = { number: 1, started_at: iso(-1), duration_ms: 12, error: n === 0 ? LONGEST : text }
+    const { body, status: code, text: said } = await api.call('POST', '/v4/automations', { body: { name: text, status: 'inactive', data } })
+    if (code !== 201) throw new Error(said)
+    const error = { number: 1, started_at: iso(-1), duration_ms: 12, error: n === 0 ? LONGEST : n === HOSTILE.length ? HOSTILE[2]! : text }
     const steps = [
       { id: 's'.repeat(64), type: 'set_property', status: 'succeeded', result: { key: 'note', value: LONGEST } },
       {
@@ -151,7 +152,8 @@ async function hostileRuns(api: TestApi, user: string): Promise<string> {
       ago: n,
       steps,
     })
-    if (n === 0) id = made
+    // The name is the title of its page: one that no script has to set.
+    if (n === HOSTILE.length) id = made
   }
   return id
 }

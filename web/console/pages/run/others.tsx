@@ -46,7 +46,7 @@ export function OtherRuns({ run, user }: { run: AutomationRunDetail; user: strin
                     </span>
                     <div>
                       <To to={`/runs/${encodeURIComponent(other.id)}`} className="line-title">
-                        {other.automation_name ?? other.automation_id}
+                        <bdi>{other.automation_name ?? other.automation_id}</bdi>
                       </To>
                       <div className="line-more">
                         <StatusChip status={status} label={runStatus(status)} />{' '}
