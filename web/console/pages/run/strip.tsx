@@ -1,3 +1,4 @@
+import './strip.css'
 import type { AutomationRunDetail } from '../../../../clients/typescript/src/index.ts'
 import { usePreferences } from '../../data/session.ts'
 import { moment, span } from '../../parts/format.ts'

@@ -12,7 +12,7 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { To } from '../../parts/to.tsx'
 
 export const isOpen = ({ finished_at }: AutomationRun) => finished_at === null
-export const nameOf = ({ automation_name, automation_id }: AutomationRun) => automation_name ?? automation_id
+const nameOf = ({ automation_name, automation_id }: AutomationRun) => automation_name ?? automation_id
 
 type Props = { runs: readonly AutomationRun[]; chosen: ReadonlySet<string>; onChoose: (id: string) => void }
 
