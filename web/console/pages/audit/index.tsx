@@ -25,7 +25,18 @@ import { Summary } from './summary.tsx'
 import { targetOf } from './target.ts'
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  { key: 'what', head: t('What'), cell: entry => <span className="audit-what">{deedOf(entry.operation)}</span> },
+  {
+    key: 'what',
+    head: t('What'),
+    cell: entry => (
+      <span className="audit-what">
+        {deedOf(entry.operation)}
+        <span className="audit-narrow">
+          <bdi>{actorOf(entry.actor)}</bdi> · {thingOf(entry.resource)}
+        </span>
+      </span>
+    ),
+  },
   {
     key: 'who',
     head: t('Who'),
@@ -34,6 +45,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
         {actorOf(actor)}
       </span>
     ),
+    wideOnly: true,
   },
   { key: 'on', head: t('On'), cell: entry => <On entry={entry} />, wideOnly: true },
   { key: 'how', head: t('Before → afterwards'), cell: entry => <Summary entry={entry} />, wideOnly: true },

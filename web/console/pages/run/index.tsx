@@ -96,6 +96,12 @@ function Actions({ run }: { run: AutomationRunDetail }) {
   )
 }
 
+/** Of a webhook, the next attempt of its delivery: its own time is only that of a look at it. */
+const nextOf = ({ steps, next_attempt_at, due_at }: AutomationRunDetail): string | null => {
+  const delivery = steps.at(-1)?.delivery
+  return delivery && steps.at(-1)?.status === 'waiting' ? delivery.next_attempt_at : (next_attempt_at ?? due_at)
+}
+
 function Shown({ run }: { run: AutomationRunDetail }) {
   const now = useNow()
   const { event, user_id: user } = run
@@ -145,7 +151,7 @@ function Shown({ run }: { run: AutomationRunDetail }) {
                 [t('Made'), <Time key="made" at={run.created_at} />],
                 [t('First step'), <Time key="first" at={run.started_at} />],
                 run.finished_at === null
-                  ? [t('Next due'), <Time key="due" at={run.next_attempt_at ?? run.due_at} />]
+                  ? [t('Next due'), <Time key="due" at={nextOf(run)} />]
                   : [t('Ended'), <Time key="ended" at={run.finished_at} />],
               ]}
             />
