@@ -27,8 +27,11 @@ const MOST_LOOKED_AT = 10_000
 const STEP = 1_000
 
 /** $1 environment, $2 how many, $3 and $4 the run after which they come, $5 and $6 bounds of the creation, $7 automation, $8 user, $9 events, $10 numbers. */
-const WINDOW = `(created_at, id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4, '')) and created_at >= coalesce($5::timestamptz, '-infinity')
-  and created_at < coalesce($6::timestamptz, 'infinity')`
+const AFTER = `coalesce($3::timestamptz, 'infinity')`
+const TO = `coalesce($6::timestamptz, 'infinity')`
+// One upper bound: of two, an index scan may begin at the later one.
+const WINDOW = `(created_at, id) < (least(${AFTER}, ${TO}), case when ${TO} <= ${AFTER} then '' else coalesce($4, '') end)
+  and created_at >= coalesce($5::timestamptz, '-infinity')`
 const NEWEST = 'order by created_at desc, id desc limit'
 
 // A deleted automation has its versions as long as it has runs. An initiator has the uid or the slug.
@@ -53,7 +56,7 @@ const byAutomation = (table: string, only = 'true') => `
 // As the index of a user's story has it, which has no ids: runs of one second are read together.
 const OF_USER = `
   select number, created_at, id from automation_runs
-  where environment = $1 and (user_id || '') >= $8 and ((user_id || ''), created_at) <= ($8, coalesce($3::timestamptz, 'infinity')) and ${WINDOW}
+  where environment = $1 and (user_id || '') >= $8 and ((user_id || ''), created_at) <= ($8, least(${AFTER}, ${TO})) and ${WINDOW}
   order by (user_id || '') desc, created_at desc fetch first $2 rows with ties`
 
 const NUMBERED = `

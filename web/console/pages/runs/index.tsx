@@ -64,6 +64,7 @@ export default function Runs() {
       <Filters />
       <Card
         flush
+        className="runs"
         title={isNewest ? t('Newest') : t('Older runs')}
         right={
           <>
