@@ -3108,6 +3108,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/automation-runs": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the runs of all automations
+         * @description Runs of all automations, newest first; with filters that few meet, a page may be short although `has_more` is true.
+         */
+        get: operations["v4ListAllAutomationRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/automation-runs/{run_id}": {
         parameters: {
             query?: never;
@@ -6277,6 +6303,9 @@ export interface components {
             url: components["schemas"]["AutomationRunUrl"];
             automation_id: string;
             automation_version: number;
+            /** @description Null when the automation was deleted. */
+            automation_name: string | null;
+            automation_status: components["schemas"]["NullableAutomationStatus"];
             user_id: string | null;
             event: components["schemas"]["AutomationRunEvent"];
             status: components["schemas"]["AutomationRunStatus"];
@@ -6284,6 +6313,11 @@ export interface components {
             /** @description Id of the step that is under way, from the beginning of its first attempt. */
             current_step: string | null;
             due_at: components["schemas"]["NullableTime"];
+            /** @description Whether the step that is under way has failed and is tried again, also by its delivery. */
+            is_retrying: boolean;
+            next_attempt_at: components["schemas"]["NullableTime"];
+            /** @description Of a run that is retrying or has failed, the error of the last attempt that failed. */
+            last_error: string | null;
             /** @description Id of the run that it repeats. */
             replay_of: string | null;
             created_at: components["schemas"]["Time"];
@@ -6297,6 +6331,9 @@ export interface components {
             url: components["schemas"]["AutomationRunUrl"];
             automation_id: string;
             automation_version: number;
+            /** @description Null when the automation was deleted. */
+            automation_name: string | null;
+            automation_status: components["schemas"]["NullableAutomationStatus"];
             user_id: string | null;
             event: components["schemas"]["AutomationRunEvent"];
             status: components["schemas"]["AutomationRunStatus"];
@@ -6304,6 +6341,11 @@ export interface components {
             /** @description Id of the step that is under way, from the beginning of its first attempt. */
             current_step: string | null;
             due_at: components["schemas"]["NullableTime"];
+            /** @description Whether the step that is under way has failed and is tried again, also by its delivery. */
+            is_retrying: boolean;
+            next_attempt_at: components["schemas"]["NullableTime"];
+            /** @description Of a run that is retrying or has failed, the error of the last attempt that failed. */
+            last_error: string | null;
             /** @description Id of the run that it repeats. */
             replay_of: string | null;
             created_at: components["schemas"]["Time"];
@@ -6311,14 +6353,60 @@ export interface components {
             finished_at: components["schemas"]["NullableTime"];
             /** @description The timeline, in order of begin. */
             steps: components["schemas"]["AutomationRunStep"][];
+            /** @description The steps that come next, without those nested in them; empty when the run has ended. */
+            ahead: components["schemas"]["AutomationStepAhead"][];
         };
-        AutomationRunStep: {
+        /**
+         * @description Null when the automation was deleted.
+         * @enum {string|null}
+         */
+        NullableAutomationStatus: "active" | "inactive" | "paused" | null;
+        /**
+         * @description The set may grow.
+         * @enum {string}
+         */
+        AutomationRunStepType: "delay" | "wait_until" | "wait_for_event" | "branch" | "webhook" | "email" | "push" | "screen" | "grant_entitlement" | "set_property" | "exit";
+        /** @description The step as the version of the run has it, without nested steps. */
+        PinnedAutomationStep: {
+            [key: string]: unknown;
+        } | null;
+        AutomationStepAhead: {
             step_id: string;
+            type: components["schemas"]["AutomationRunStepType"];
+            /**
+             * Format: date-time
+             * @description When it begins at the latest if nothing fails; null when that is open.
+             * @example 2026-03-03T09:00:00Z
+             */
+            begins_by: string | null;
+            definition: components["schemas"]["PinnedAutomationStep"];
+        };
+        /** @description The delivery of a webhook step, as long as it is kept. */
+        AutomationRunDelivery: {
+            id: string;
+            integration_id: string;
             /**
              * @description The set may grow.
              * @enum {string}
              */
-            type: "delay" | "wait_until" | "wait_for_event" | "branch" | "webhook" | "email" | "push" | "screen" | "grant_entitlement" | "set_property" | "exit";
+            status: "pending" | "retrying" | "held" | "delivered" | "failed";
+            reason: string | null;
+            attempt_count: number;
+            next_attempt_at: components["schemas"]["NullableTime"];
+            attempts: components["schemas"]["AutomationRunDeliveryAttempt"][];
+        } | null;
+        AutomationRunDeliveryAttempt: {
+            number: number;
+            started_at: components["schemas"]["Time"];
+            /** @example 84 */
+            duration_ms: number | null;
+            /** @example 500 */
+            http_status: number | null;
+            error: string | null;
+        };
+        AutomationRunStep: {
+            step_id: string;
+            type: components["schemas"]["AutomationRunStepType"];
             /**
              * @description The set may grow.
              * @enum {string}
@@ -6336,6 +6424,8 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             attempts: components["schemas"]["AutomationRunAttempt"][];
+            delivery: components["schemas"]["AutomationRunDelivery"];
+            definition: components["schemas"]["PinnedAutomationStep"];
         };
         AutomationRunAttempt: {
             number: number;
@@ -6350,6 +6440,14 @@ export interface components {
         AutomationRunList: {
             object: components["schemas"]["ListObject"];
             url: string;
+            data: components["schemas"]["AutomationRun"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        AllAutomationRunsList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/automation-runs";
             data: components["schemas"]["AutomationRun"][];
             has_more: components["schemas"]["HasMore"];
             next_cursor?: components["schemas"]["NextCursor"];
@@ -11339,6 +11437,25 @@ export interface components {
          *     ]
          */
         AutomationRunStatusFilter: ("pending" | "running" | "waiting" | "succeeded" | "failed" | "cancelled" | "skipped")[];
+        /**
+         * @description Only runs with this status, or that are `retrying`; repeat it for several.
+         * @example [
+         *       "retrying"
+         *     ]
+         */
+        AllRunsStatusFilter: ("pending" | "running" | "waiting" | "retrying" | "succeeded" | "failed" | "cancelled" | "skipped")[];
+        /**
+         * @description Only runs of this automation.
+         * @example auto_0mfzq3x1k00a7c2e9d4b
+         */
+        AllRunsAutomationFilter: string;
+        /**
+         * @description Only runs that such an event has started, by uid or slug; repeat it for several.
+         * @example [
+         *       "subscription_canceled"
+         *     ]
+         */
+        AllRunsEventFilter: string[];
         /**
          * @description Only runs of this user.
          * @example QON_6f2a1c0d9e8b47a5b3c2d1e0f9a8b7c6
@@ -20331,6 +20448,90 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAllAutomationRuns: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only runs with this status, or that are `retrying`; repeat it for several.
+                 * @example [
+                 *       "retrying"
+                 *     ]
+                 */
+                "filter[status][]"?: components["parameters"]["AllRunsStatusFilter"];
+                /**
+                 * @description Only runs of this automation.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                "filter[automation_id]"?: components["parameters"]["AllRunsAutomationFilter"];
+                /**
+                 * @description Only runs of this user.
+                 * @example QON_6f2a1c0d9e8b47a5b3c2d1e0f9a8b7c6
+                 */
+                "filter[user_id]"?: components["parameters"]["AutomationRunUserFilter"];
+                /**
+                 * @description Only runs that such an event has started, by uid or slug; repeat it for several.
+                 * @example [
+                 *       "subscription_canceled"
+                 *     ]
+                 */
+                "filter[event_name][]"?: components["parameters"]["AllRunsEventFilter"];
+                /**
+                 * @description Only runs created at this time or later.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                from?: components["parameters"]["AutomationRunsFrom"];
+                /**
+                 * @description Only runs created before this time.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                to?: components["parameters"]["AutomationRunsTo"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of runs. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AllAutomationRunsList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -130,6 +130,7 @@ export interface QueryDefaults {
   v4ListIntegrationDeliveries: 'limit'
   v4ListAutomations: 'limit'
   v4ListAutomationRuns: 'limit'
+  v4ListAllAutomationRuns: 'limit'
   v4ListPushes: 'limit'
   v4ListApiKeys: 'limit'
   v4ListAlerts: 'limit'
@@ -3867,6 +3868,39 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.v4ListAutomationRunsQuery,
       body: null,
       answer: { 200: v.answerAutomationRunList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListAllAutomationRuns',
+    method: 'GET',
+    path: '/v4/automation-runs',
+    tag: 'Automations',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'automations:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+      { name: 'filter[status][]', type: 'string', array: true },
+      { name: 'filter[automation_id]', type: 'string', array: false },
+      { name: 'filter[user_id]', type: 'string', array: false },
+      { name: 'filter[event_name][]', type: 'string', array: true },
+      { name: 'from', type: 'string', array: false },
+      { name: 'to', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4ListAllAutomationRunsQuery,
+      body: null,
+      answer: { 200: v.answerAllAutomationRunsList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

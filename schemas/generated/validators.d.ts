@@ -186,6 +186,8 @@ export const answerAutomationBacktest: ValidateFunction
 export const v4BacktestAutomationBody: ValidateFunction
 export const answerAutomationRunList: ValidateFunction
 export const v4ListAutomationRunsQuery: ValidateFunction
+export const answerAllAutomationRunsList: ValidateFunction
+export const v4ListAllAutomationRunsQuery: ValidateFunction
 export const answerAutomationRunDetail: ValidateFunction
 export const answerAutomationRun: ValidateFunction
 export const v4ReplayAutomationRunBody: ValidateFunction

@@ -5,7 +5,7 @@ import { backtest } from '../../domain/automations/backtest/backtest.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { rowsRead } from '../harness/rows-read.ts'
-import { type AutomationProject, automationProject } from './fixture.ts'
+import { type AutomationProject, automationProject, on } from './fixture.ts'
 
 const RUNS = 20_000
 let api: TestApi
@@ -128,6 +128,45 @@ test('a list of runs with a rare status reads only its page', async () => {
   await api.pool.query(`delete from due where kind = 'automation-run' and id > 5`)
   await api.pool.query(`update automation_runs set status = 'succeeded' where status = 'waiting' and number > 5`)
   expect(await cost(async () => expect(await walk('filter[status][]=waiting', 2)).toHaveLength(5))).toBeLessThan(300)
+})
+
+test('a list of the runs of all automations reads only its page', async () => {
+  for (let i = 0; i < 3; i++) await fixture.automation()
+  const list = (query: string) => fixture.call('GET', `/v4/automation-runs?${query}`)
+  expect(await cost(() => list(''))).toBeLessThan(300)
+  expect(await cost(() => list('starting_after=run_777'))).toBeLessThan(300)
+  expect(await cost(() => list('filter[user_id]=user_777'))).toBeLessThan(100)
+  expect(await cost(() => list('to=2020-01-01T00:00:00Z'))).toBeLessThan(100)
+  expect(await cost(() => list('filter[status][]=failed'))).toBeLessThan(300)
+  // None of them waits for a second attempt.
+  expect(await cost(async () => expect((await list('filter[status][]=retrying')).body.data).toEqual([]))).toBeLessThan(100)
+})
+
+test('a page of runs that nearly none fits reads a part of them, and says where it ended', async () => {
+  const own = await fixture.automation({ initiators: on('go', 'rare') })
+  const add = (name: string, count: number) =>
+    api.pool.query(
+      `insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,
+         log_offset, position, status, created_at, finished_at)
+       select $1, 'run_' || $3 || n, $2, 1, 'user_' || n, $3 || n, $3, now(), now(), 0, 0, 0, 'succeeded',
+         now() - interval '9 days' - make_interval(secs => n), now() from generate_series(1, $4) n`,
+      [fixture.environment, own.id, name, count],
+    )
+  await add('go', 15_500)
+  await api.pool.query(`update automation_runs set event_name = 'rare' where id = 'run_go15500'`)
+  const pages: string[][] = []
+  for (let cursor = ''; ; ) {
+    let page: { data: { id: string }[]; next_cursor?: string } = { data: [] }
+    const read = await cost(async () => {
+      page = (await fixture.call('GET', `/v4/automation-runs?filter[event_name][]=rare${cursor}`)).body
+    })
+    // Each run that is looked at is read twice.
+    expect(read).toBeLessThan(25_000)
+    pages.push(page.data.map(({ id }) => id))
+    if (!page.next_cursor) break
+    cursor = `&starting_after=${page.next_cursor}`
+  }
+  expect(pages).toEqual([[], [`run_go15500`]])
 })
 
 test('a backtest reads only the events of its window and of their users', async () => {

@@ -140,6 +140,9 @@ describe('a run', () => {
       reused: false,
       result: { delivery_id: 'dlv_1', http_status: 200 },
       attempts: [{ number: 1, started_at: '2026-03-01T12:00:00Z', duration_ms: 3, error: null }],
+      // No such delivery, and no such step in the definition.
+      delivery: null,
+      definition: null,
     })
   })
 })
@@ -182,6 +185,7 @@ describe('a replay', () => {
     expect([status, headers.get('location')]).toEqual([201, body.url])
     expect(body).toEqual({
       ...runs[0],
+      automation_status: 'inactive',
       id: body.id,
       url: `/v4/automation-runs/${body.id}`,
       replay_of: runs[0].id,

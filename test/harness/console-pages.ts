@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import type { TestApi } from './api.ts'
 import { product, purchaseOf, userOf } from './purchases.ts'
 import { expectSound } from './sound-pages.ts'
+import { storedRun } from './stored-run.ts'
 
 const DAY = 86_400_000
 const iso = (days: number): string => new Date(Date.now() + days * DAY).toISOString().replace(/\.\d+Z$/, 'Z')
@@ -35,7 +36,7 @@ export type ConsolePage = {
 }
 
 /** The pages of the console, over the data of `tellHostile`. */
-export const consolePages = ({ customer, event, key, at }: Told): ConsolePage[] => [
+export const consolePages = ({ customer, event, key, at, run }: Told): ConsolePage[] => [
   { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
   { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
   {
@@ -60,11 +61,13 @@ export const consolePages = ({ customer, event, key, at }: Told): ConsolePage[] 
   { name: 'keys', isTab: true, path: '/settings?tab=keys', full: '[data-row]', empty: '.empty', drawers: [`at=${key}`] },
   { name: 'stores', isTab: true, path: '/settings?tab=stores', full: '.card h2', empty: '.card h2', drawers: ['at=apple', 'at=stripe'] },
   { name: 'people', isTab: true, path: '/settings?tab=people', full: '.card', empty: '.card', drawers: [] },
-  { name: 'audit', isTab: true, path: '/settings?tab=audit', full: '[data-row]', empty: '.empty, [data-row]', drawers: [] },
+  { name: 'runs', path: '/runs', full: '[data-row]', empty: '.empty', drawers: [] },
+  { name: 'run', path: `/runs/${run}`, full: '.run-line li', empty: '.fault', drawers: ['at=again'] },
+  { name: 'audit', path: '/audit', full: '[data-row]', empty: '.empty, [data-row]', drawers: ['at=none'] },
   { name: 'status', path: '/status', full: '.pairs', empty: '.pairs', drawers: [] },
 ]
 
-export type Told = { customer: string; event: string; key: string; at: number }
+export type Told = { customer: string; event: string; key: string; at: number; run: string }
 
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
 export async function tellHostile(api: TestApi): Promise<Told> {
@@ -111,7 +114,48 @@ export async function tellHostile(api: TestApi): Promise<Told> {
   })
   const day = Math.floor(Date.parse(iso(-2)) / 86_400_000) * 86_400
   const newest = async (path: string) => (await api.call('GET', path)).body.data[0].id
-  return { customer, event: await newest('/v4/events?sort_order=desc'), key: await newest('/v4/api-keys'), at: day }
+  const run = await hostileRuns(api, customer)
+  return { customer, event: await newest('/v4/events?sort_order=desc'), key: await newest('/v4/api-keys'), at: day, run }
+}
+
+/** Runs of automations with such names, one of them with such texts in its steps; returns its id. */
+async function hostileRuns(api: TestApi, user: string): Promise<string> {
+  let id = ''
+  for (const [n, text] of [...HOSTILE, LONGEST.slice(0, 255)].entries()) {
+    const data = {
+      initiators: [{ uid: `note_${n}`, type: 'event' }],
+      steps: [
+        { id: 's'.repeat(64), type: 'set_property', key: 'note', value: 'w'.repeat(60) },
+        { id: 'mail', type: 'email', subject: text.slice(0, 255), text },
+        { id: 'after', type: 'delay', duration: 'P1D' },
+      ],
+    }
+    const { body, status: code, text: said } = await api.call('POST', '/v4/automations', { body: { name: text, status: 'inactive', data } })
+    if (code !== 201) throw new Error(said)
+    const error = { number: 1, started_at: iso(-1), duration_ms: 12, error: n === 0 ? LONGEST : n === HOSTILE.length ? HOSTILE[2]! : text }
+    const steps = [
+      { id: 's'.repeat(64), type: 'set_property', status: 'succeeded', result: { key: 'note', value: LONGEST } },
+      {
+        id: 'mail',
+        type: 'email',
+        status: n % 2 === 0 ? 'failed' : 'running',
+        reason: 'email_failed',
+        attempts: [error, { ...error, number: 2 }],
+      },
+    ]
+    const status = n % 2 === 0 ? 'failed' : 'running'
+    const made = await storedRun(api, api.project.production, {
+      automation: body.id,
+      user,
+      event: `note_${n}`,
+      status,
+      ago: n,
+      steps,
+    })
+    // The name is the title of its page: one that no script has to set.
+    if (n === HOSTILE.length) id = made
+  }
+  return id
 }
 
 /** Goes to an address within the pages, as a link does, and waits for a part of the page: what was loaded stays loaded. */

@@ -87,6 +87,8 @@ async function liveThrough(call: Call): Promise<void> {
   for (const list of [
     `${url}/runs`,
     `${url}/runs?filter[status][]=failed`,
+    '/v4/automation-runs?filter[status][]=failed&filter[status][]=retrying',
+    `/v4/automation-runs?filter[event_name][]=${opened}`,
     '/v4/ledger',
     `/v4/integrations/${events.id}/deliveries?filter[status][]=failed`,
   ])

@@ -9,6 +9,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { conflict } from '../../kernel/refusal.ts'
 import type { AutomationRun } from './load.ts'
 import { moveCursor, NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.ts'
+import { forgetRetrying } from './retrying.ts'
 import { type AutomationRunRow, lockAutomationRun, noteUnsuccessful, UNFINISHED_RUN } from './run.ts'
 
 export type CancelReason = 'cancelled_by_api' | LastingReason
@@ -29,6 +30,8 @@ const CANCEL = `
     ${deleteJobs(AUTOMATION_RUN_DUE, 'any (array(select number from ended))')}
   ), waits as (
     delete from event_waits w using ended where w.run = ended.number
+  ), no_longer_retried as (
+    ${forgetRetrying('select number from ended')}
   )
   select number from ended`
 

@@ -2,10 +2,10 @@ import type { Db } from '../../../store/connect.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { type Page, pageOf } from '../../kernel/page.ts'
 import { notFound } from '../../kernel/refusal.ts'
-import { withCurrentSteps } from './current-step.ts'
 import type { TimelineStep } from './load.ts'
 import { rareRuns } from './rare-runs.ts'
 import { AUTOMATION_RUN_COLUMNS, type AutomationRunRow, type RunStatus, SHOWN_STATUS } from './run.ts'
+import { type ShownRun, showRuns } from './shown-run.ts'
 
 export type RunFilter = { statuses: readonly RunStatus[]; user: string | undefined; from: string | undefined; to: string | undefined }
 
@@ -21,7 +21,7 @@ export async function listAutomationRuns(
   environment: Environment,
   automation: string,
   { limit, after, filter }: { limit: number; after: string | undefined; filter: RunFilter },
-): Promise<Page<AutomationRunRow>> {
+): Promise<Page<ShownRun>> {
   const cursor = await cursorOf(db, environment, automation, after)
   const own = cursor?.row ?? null
   const { and, compile } = await import('../../kernel/compose.ts')
@@ -48,7 +48,7 @@ export async function listAutomationRuns(
     environment,
     { limit, after: cursor?.id, narrowed: { condition, values: numbers === null ? values : [...values, numbers] } },
   )
-  return { ...page, rows: await withCurrentSteps(db, environment, page.rows) }
+  return { ...page, rows: await showRuns(db, environment, page.rows) }
 }
 
 /** `row`: with microseconds; null: no run of the list has the id. */

@@ -21,6 +21,12 @@ const UNSUCCESSFUL = `
 const OPEN_RUNS = `
   select id as number from due where kind = '${AUTOMATION_RUN_DUE}' and priority in ${PRIORITIES} and environment = $1 limit ${MOST_OPEN + 1}`
 
+/** The numbers of the unfinished runs of the environment; null: they are not few. */
+export async function openRuns(db: Db, environment: Environment): Promise<number[] | null> {
+  const { rows } = await db.query<{ number: number }>({ name: 'open-runs-of-environment', text: OPEN_RUNS, values: [environment] })
+  return rows.length > MOST_OPEN ? null : rows.map(({ number }) => number)
+}
+
 export type RareRuns = {
   automation: string
   statuses: readonly RunStatus[]
@@ -40,9 +46,9 @@ export async function rareRuns(db: Db, environment: Environment, requested: Rare
   if (statuses.length === 0 || statuses.some(status => !ENDED.includes(status) && !OPEN.includes(status))) return null
   const numbers: number[] = []
   if (statuses.some(status => OPEN.includes(status))) {
-    const { rows } = await db.query<{ number: number }>({ name: 'open-runs-of-environment', text: OPEN_RUNS, values: [environment] })
-    if (rows.length > MOST_OPEN) return null
-    for (const { number } of rows) numbers.push(number)
+    const open = await openRuns(db, environment)
+    if (open === null) return null
+    numbers.push(...open)
   }
   const ended = statuses.filter(status => ENDED.includes(status))
   if (ended.length > 0) {

@@ -3,6 +3,7 @@ import type { Db } from '../../../store/connect.ts'
 import type { Attempt } from '../../durable/jobs/record.ts'
 import { deleteClaimedJobs, lockJobs, suspendJobs } from '../../durable/jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../../durable/jobs/wake-runs.ts'
+import { forgetRetrying, noteRetrying } from './retrying.ts'
 import { noteUnsuccessful } from './run.ts'
 
 /** A step as it is to be recorded. Times as Postgres reads them. */
@@ -137,6 +138,8 @@ function writeSteps(isAgain: boolean, dueAt = 'k.due_at'): string {
       attempts = coalesce(k.attempts, '[]')
     from owned k where k.has_begun and s.run = any (array(select number from sent where has_begun))
       and s.run = k.number and s.n = k.n and s.step_id = k.step_id and s.status in ('running', 'waiting')
+  ), no_longer_retried as (
+    ${forgetRetrying(`select number from owned where has_begun and status <> 'running'`)}
   )`
 }
 const updateRuns = (changes: string, returning = '') => `updated_runs as (
@@ -149,10 +152,14 @@ const record = (isAgain: boolean) => `with ${sentOf(STEP_COLUMNS)}, ${LOCKED}, $
 
 const SUSPEND_COLUMNS = { ...STEP_COLUMNS, wake_at: 'timestamptz', wait: 'float8', run_status: 'text', began: 'timestamptz' }
 const WAKE = 'coalesce(k.wake_at, k.t + make_interval(secs => k.wait))'
-const suspend = (isAgain: boolean) => `with ${sentOf(SUSPEND_COLUMNS)}, ${LOCKED}, ${OWNED}, ${writeSteps(isAgain, WAKE)},
+const suspendedBy = (
+  isAgain: boolean,
+  returning: string,
+) => `with ${sentOf(SUSPEND_COLUMNS)}, ${LOCKED}, ${OWNED}, ${writeSteps(isAgain, WAKE)},
   suspended as (
     ${suspendJobs({ kind: AUTOMATION_RUN_DUE, dueAt: WAKE, from: 'owned k', where: `d.id = ${IDS} and d.id = k.number` })}
-  ), ${updateRuns(`status = k.run_status, current_step = k.step_id, due_at = ${WAKE}`)} ${RECORDED}`
+  ), ${updateRuns(`status = k.run_status, current_step = k.step_id, due_at = ${WAKE}`, returning)}`
+const suspend = (isAgain: boolean) => `${suspendedBy(isAgain, '')} ${RECORDED}`
 
 const END_COLUMNS = { ...STEP_COLUMNS, run_status: 'text', run_reason: 'text', began: 'timestamptz' }
 const ENDED = 'status = k.run_status, reason = k.run_reason, current_step = null, due_at = null, finished_at = k.t'
@@ -164,6 +171,8 @@ const RETURNED = 'returning r.environment, r.automation_id, r.status, r.created_
 const endFailed = (isAgain: boolean) =>
   `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(isAgain)}, ${updateRuns(ENDED, RETURNED)},
   noted as (${noteUnsuccessful('updated_runs')}) ${RECORDED}`
+/** The same if one of the runs is tried again. */
+const suspendRetried = (isAgain: boolean) => `${suspendedBy(isAgain, RETURNED)}, noted as (${noteRetrying('updated_runs')}) ${RECORDED}`
 
 /** Each statement has two forms: `again` when any of the steps was recorded before, as running or waiting, or perhaps by an earlier try. */
 const statement = (name: string, text: (isAgain: boolean) => string) => ({
@@ -173,6 +182,7 @@ const statement = (name: string, text: (isAgain: boolean) => string) => ({
 type Statement = ReturnType<typeof statement>
 const RECORD = statement('record-automation-steps', record)
 const SUSPEND = statement('suspend-automation-runs', suspend)
+const SUSPEND_RETRIED = statement('suspend-retried-runs', suspendRetried)
 const END = statement('end-automation-runs', end)
 const END_FAILED = statement('end-failed-runs', endFailed)
 
@@ -202,7 +212,12 @@ export const recordSteps = (db: Db, records: readonly AutomationStepRecord[]): P
 
 /** Records a step of each run and suspends the run until it is due. Returns what `recordSteps` does. */
 export const suspendRuns = (db: Db, records: readonly Suspension[]): Promise<(string | null)[]> =>
-  send(db, SUSPEND, records, ({ step, wakeAt, waitSeconds, status, began }) => [...stepElements(step), wakeAt, waitSeconds, status, began])
+  send(
+    db,
+    records.some(({ status }) => status === 'running') ? SUSPEND_RETRIED : SUSPEND,
+    records,
+    ({ step, wakeAt, waitSeconds, status, began }) => [...stepElements(step), wakeAt, waitSeconds, status, began],
+  )
 
 /** Records the last step of each run and its end. Returns what `recordSteps` does. */
 export const endRuns = (db: Db, records: readonly End[]): Promise<(string | null)[]> =>

@@ -2,6 +2,7 @@ import type { Db } from '../../../store/connect.ts'
 import { lockInOrder } from '../../../store/lock-in-order.ts'
 import { addToLedgerHistory } from '../../durable/ledger-history/history.ts'
 import type { Environment } from '../../kernel/environment.ts'
+import { forgetRetrying } from './retrying.ts'
 import { automationsWithRuns, forgetUnsuccessful } from './run.ts'
 
 const KEPT_DAYS = 90
@@ -30,6 +31,8 @@ with old as materialized (
   delete from automation_steps where run = any (array(select number from gone))
 ), unlisted as (
   ${forgetUnsuccessful('gone')}
+), no_longer_retried as (
+  ${forgetRetrying('select number from gone')}
 ), forgotten as (
   insert into forgotten_runs (environment, automation_id, user_id, started)
   select g.environment, g.automation_id, g.user_id, count(*) from gone g

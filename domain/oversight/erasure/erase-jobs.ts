@@ -1,4 +1,5 @@
 import type { Tx } from '../../../store/connect.ts'
+import { forgetRetrying } from '../../automations/automation-runs/retrying.ts'
 import { forgetUnsuccessful, UNFINISHED_RUN } from '../../automations/automation-runs/run.ts'
 import { deleteJobs, lockJobs } from '../../durable/jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../../durable/jobs/wake-runs.ts'
@@ -52,6 +53,8 @@ with deleted as (
   delete from automation_runs where environment = $1 and user_id = $2 returning environment, automation_id, id, number, created_at, status, reason
 ), unlisted as (
   ${forgetUnsuccessful('deleted')}
+), no_longer_retried as (
+  ${forgetRetrying('select number from deleted')}
 ), steps as (
   delete from automation_steps where run = ${NUMBERS}
 ), waits as (

@@ -84,9 +84,15 @@ const exportRecords: Removal = async (tx, environment) => {
 export const REMOVALS: readonly Removal[] = [
   (tx, environment) => deleteJobsOf(tx, environment, KEPT_JOBS, ROWS).then(count => count === ROWS),
   automationRuns,
-  ...['unsuccessful_runs', 'event_waits', 'forgotten_runs', 'automation_cancellations', 'automation_releases', 'pending_screens'].map(
-    table => from(table),
-  ),
+  ...[
+    'unsuccessful_runs',
+    'retrying_runs',
+    'event_waits',
+    'forgotten_runs',
+    'automation_cancellations',
+    'automation_releases',
+    'pending_screens',
+  ].map(table => from(table)),
   ...['deliveries', 'ordering_keys', 'set_aside_events', 'report_runs', 'export_members'].map(table => from(table)),
   from('runs', WITH_OTHERS, `workflow <> '${RETENTION_WORKFLOW.workflow}'`),
   exportRecords,

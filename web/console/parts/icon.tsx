@@ -45,6 +45,8 @@ const PATHS = {
   swap: 'M4 8h14l-3.500-3.500M20 16H6l3.500 3.500',
   leave: 'M14 4H5v16h9M10 12h11m-4-4l4 4-4 4',
   user: 'M12 11.500a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 20.500c0-4 3.500-6.500 8-6.500s8 2.500 8 6.500',
+  runs: 'M5 5l7 7-7 7zM13 5l7 7-7 7z',
+  audit: 'M5 3h10l4 4v14H5zM14.500 3.500V8H19M8.500 12.500h7m-7 4h5',
 } as const
 
 export type IconName = keyof typeof PATHS

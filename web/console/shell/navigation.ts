@@ -21,6 +21,13 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
     ],
   },
   {
+    group: 'What happens',
+    entries: [
+      { to: '/runs', icon: 'runs', text: 'Runs', key: 'n' },
+      { to: '/audit', icon: 'audit', text: 'Audit', key: 'd' },
+    ],
+  },
+  {
     group: 'Project',
     entries: [
       { to: '/settings', icon: 'gear', text: 'Settings', key: 's' },

@@ -1797,6 +1797,11 @@ export type AutomationRun = {
     url: AutomationRunUrl;
     automation_id: string;
     automation_version: number;
+    /**
+     * Null when the automation was deleted.
+     */
+    automation_name: string | null;
+    automation_status: NullableAutomationStatus;
     user_id: string | null;
     event: AutomationRunEvent;
     status: AutomationRunStatus;
@@ -1806,6 +1811,15 @@ export type AutomationRun = {
      */
     current_step: string | null;
     due_at: NullableTime;
+    /**
+     * Whether the step that is under way has failed and is tried again, also by its delivery.
+     */
+    is_retrying: boolean;
+    next_attempt_at: NullableTime;
+    /**
+     * Of a run that is retrying or has failed, the error of the last attempt that failed.
+     */
+    last_error: string | null;
     /**
      * Id of the run that it repeats.
      */
@@ -1821,6 +1835,11 @@ export type AutomationRunDetail = {
     url: AutomationRunUrl;
     automation_id: string;
     automation_version: number;
+    /**
+     * Null when the automation was deleted.
+     */
+    automation_name: string | null;
+    automation_status: NullableAutomationStatus;
     user_id: string | null;
     event: AutomationRunEvent;
     status: AutomationRunStatus;
@@ -1830,6 +1849,15 @@ export type AutomationRunDetail = {
      */
     current_step: string | null;
     due_at: NullableTime;
+    /**
+     * Whether the step that is under way has failed and is tried again, also by its delivery.
+     */
+    is_retrying: boolean;
+    next_attempt_at: NullableTime;
+    /**
+     * Of a run that is retrying or has failed, the error of the last attempt that failed.
+     */
+    last_error: string | null;
     /**
      * Id of the run that it repeats.
      */
@@ -1841,14 +1869,66 @@ export type AutomationRunDetail = {
      * The timeline, in order of begin.
      */
     steps: Array<AutomationRunStep>;
+    /**
+     * The steps that come next, without those nested in them; empty when the run has ended.
+     */
+    ahead: Array<AutomationStepAhead>;
+};
+
+/**
+ * Null when the automation was deleted.
+ */
+export type NullableAutomationStatus = 'active' | 'inactive' | 'paused' | null;
+
+/**
+ * The set may grow.
+ */
+export type AutomationRunStepType = 'delay' | 'wait_until' | 'wait_for_event' | 'branch' | 'webhook' | 'email' | 'push' | 'screen' | 'grant_entitlement' | 'set_property' | 'exit';
+
+/**
+ * The step as the version of the run has it, without nested steps.
+ */
+export type PinnedAutomationStep = {
+    [key: string]: unknown;
+} | null;
+
+export type AutomationStepAhead = {
+    step_id: string;
+    type: AutomationRunStepType;
+    /**
+     * When it begins at the latest if nothing fails; null when that is open.
+     */
+    begins_by: string | null;
+    definition: PinnedAutomationStep;
+};
+
+/**
+ * The delivery of a webhook step, as long as it is kept.
+ */
+export type AutomationRunDelivery = {
+    id: string;
+    integration_id: string;
+    /**
+     * The set may grow.
+     */
+    status: 'pending' | 'retrying' | 'held' | 'delivered' | 'failed';
+    reason: string | null;
+    attempt_count: number;
+    next_attempt_at: NullableTime;
+    attempts: Array<AutomationRunDeliveryAttempt>;
+} | null;
+
+export type AutomationRunDeliveryAttempt = {
+    number: number;
+    started_at: Time;
+    duration_ms: number | null;
+    http_status: number | null;
+    error: string | null;
 };
 
 export type AutomationRunStep = {
     step_id: string;
-    /**
-     * The set may grow.
-     */
-    type: 'delay' | 'wait_until' | 'wait_for_event' | 'branch' | 'webhook' | 'email' | 'push' | 'screen' | 'grant_entitlement' | 'set_property' | 'exit';
+    type: AutomationRunStepType;
     /**
      * The set may grow.
      */
@@ -1869,6 +1949,8 @@ export type AutomationRunStep = {
         [key: string]: unknown;
     } | null;
     attempts: Array<AutomationRunAttempt>;
+    delivery: AutomationRunDelivery;
+    definition: PinnedAutomationStep;
 };
 
 export type AutomationRunAttempt = {
@@ -1884,6 +1966,14 @@ export type AutomationRunAttempt = {
 export type AutomationRunList = {
     object: ListObject;
     url: string;
+    data: Array<AutomationRun>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type AllAutomationRunsList = {
+    object: ListObject;
+    url: '/v4/automation-runs';
     data: Array<AutomationRun>;
     has_more: HasMore;
     next_cursor?: NextCursor;
@@ -5498,6 +5588,21 @@ export type AutomationRunId = IdInPath;
  * Only runs with this status; repeat it for several.
  */
 export type AutomationRunStatusFilter = Array<'pending' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'>;
+
+/**
+ * Only runs with this status, or that are `retrying`; repeat it for several.
+ */
+export type AllRunsStatusFilter = Array<'pending' | 'running' | 'waiting' | 'retrying' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'>;
+
+/**
+ * Only runs of this automation.
+ */
+export type AllRunsAutomationFilter = string;
+
+/**
+ * Only runs that such an event has started, by uid or slug; repeat it for several.
+ */
+export type AllRunsEventFilter = Array<string>;
 
 /**
  * Only runs of this user.
@@ -16323,6 +16428,94 @@ export type V4ListAutomationRunsResponses = {
 };
 
 export type V4ListAutomationRunsResponse = V4ListAutomationRunsResponses[keyof V4ListAutomationRunsResponses];
+
+export type V4ListAllAutomationRunsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Only runs with this status, or that are `retrying`; repeat it for several.
+         */
+        'filter[status][]'?: Array<'pending' | 'running' | 'waiting' | 'retrying' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'>;
+        /**
+         * Only runs of this automation.
+         */
+        'filter[automation_id]'?: string;
+        /**
+         * Only runs of this user.
+         */
+        'filter[user_id]'?: string;
+        /**
+         * Only runs that such an event has started, by uid or slug; repeat it for several.
+         */
+        'filter[event_name][]'?: Array<string>;
+        /**
+         * Only runs created at this time or later.
+         */
+        from?: string;
+        /**
+         * Only runs created before this time.
+         */
+        to?: string;
+    };
+    url: '/v4/automation-runs';
+};
+
+export type V4ListAllAutomationRunsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAllAutomationRunsError = V4ListAllAutomationRunsErrors[keyof V4ListAllAutomationRunsErrors];
+
+export type V4ListAllAutomationRunsResponses = {
+    /**
+     * One page of runs.
+     */
+    200: AllAutomationRunsList;
+};
+
+export type V4ListAllAutomationRunsResponse = V4ListAllAutomationRunsResponses[keyof V4ListAllAutomationRunsResponses];
 
 export type V4GetAutomationRunData = {
     body?: never;

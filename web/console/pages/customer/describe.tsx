@@ -3,10 +3,10 @@ import type { TimelineEntry } from '../../../../clients/typescript/src/index.ts'
 import { shortId } from '../../parts/copy.tsx'
 import { Dotted } from '../../parts/dotted.tsx'
 import type { IconName } from '../../parts/icon.tsx'
+import { runReason } from '../../parts/run-words.ts'
 import { StatusChip, toneOf } from '../../parts/status-chip.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
-import { runReason } from './reasons.ts'
 import type { EntryOf, Row } from './timeline-rows.ts'
 
 export type Described = { icon: IconName; tone: string; title: string; more?: ReactNode }

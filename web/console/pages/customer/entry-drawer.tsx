@@ -88,6 +88,9 @@ function OneRun({ id }: { id: string }) {
       {run => (
         <>
           <div className="drawer-actions">
+            <To to={`/runs/${encodeURIComponent(run.id)}`} className="link">
+              {t('The whole run')}
+            </To>
             <ShowTheCall name="v4GetAutomationRun" input={input} />
           </div>
           <RunSteps run={run} />

@@ -1,9 +1,9 @@
 import { useAddress } from '../../data/address.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { runReason } from '../../parts/run-words.ts'
 import { counted } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { describe } from './describe.tsx'
-import { runReason } from './reasons.ts'
 import type { Row } from './timeline-rows.ts'
 
 /** A row of the timeline; its title opens the details. */

@@ -18,16 +18,4 @@ const ATTEMPTS: Readonly<Record<string, string>> = {
   service_failed: 'The service failed; its log says why',
 }
 
-const RUNS: Readonly<Record<string, string>> = {
-  no_user: 'the event names nobody',
-  automation_paused: 'the automation was paused',
-  platform_mismatch: 'the automation is for another platform than that of the event',
-  segment_mismatch: 'the customer was not in its segments at that moment',
-  already_running: 'a run of this automation was still under way for the customer',
-  frequency_capped: 'the automation has started as often as its frequency allows',
-  exit: 'a step has ended it',
-}
-
 export const attemptReason = (reason: string): string => t(ATTEMPTS[reason] ?? plain(reason))
-/** Why a run did not start, or ended: within a sentence. */
-export const runReason = (reason: string): string => t(RUNS[reason] ?? plain(reason).toLowerCase())

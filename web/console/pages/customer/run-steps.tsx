@@ -1,9 +1,9 @@
 import type { AutomationRunDetail } from '../../../../clients/typescript/src/index.ts'
 import { Pairs } from '../../parts/card.tsx'
+import { runReason } from '../../parts/run-words.ts'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
-import { runReason } from './reasons.ts'
 
 /** A run in short: how it stands, and what each step did. */
 export function RunSteps({ run }: { run: AutomationRunDetail }) {

@@ -1,10 +1,11 @@
 import './events.css'
 import { Button } from '@mantine/core'
-import { lazy, Suspense, useCallback, useMemo, useState } from 'react'
+import { lazy, Suspense, useCallback, useState } from 'react'
 import type { Event, EventList } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
 import { useDenied } from '../../data/session.ts'
+import { useSpanNow } from '../../data/spans.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
@@ -19,7 +20,7 @@ import { EventDrawer } from './event-drawer.tsx'
 import { Filters } from './filters.tsx'
 import { Log } from './log.tsx'
 import { Nothing } from './nothing.tsx'
-import { HOURS, queryOf } from './query.ts'
+import { queryOf } from './query.ts'
 import { useTail } from './tail.ts'
 import { TailBar } from './tail-bar.tsx'
 
@@ -31,7 +32,7 @@ export default function Events() {
   const place = usePlace()
   const denied = useDenied('editor', place?.project)
   const [posting, setPosting] = useState(false)
-  const now = useNow(search.range)
+  const now = useSpanNow(search.range)
   const query = queryOf(search, now)
   const [follows, paused] = [search.after === undefined, search.tail === 'off']
   const { read, page, newer, rate } = useTail(query, { follows, paused: follows && paused })
@@ -107,11 +108,6 @@ export default function Events() {
 /** With a filter a page names the next one; without, its last event is the cursor. */
 const cursorOf = ({ data, has_more, next_cursor }: EventList): string | undefined =>
   has_more ? (next_cursor ?? data.at(-1)?.id) : undefined
-
-/** A span such as *last hour* begins where it began when it was chosen, so that its pages belong together. */
-function useNow(range: string | undefined): number {
-  return useMemo(() => (HOURS[range ?? ''] ? Math.floor(Date.now() / 1000) : 0), [range])
-}
 
 const asCsv = (page: EventList | undefined) =>
   csv([

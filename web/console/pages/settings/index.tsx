@@ -1,17 +1,18 @@
 import './settings.css'
 import { Tabs } from '@mantine/core'
-import { lazy, type ReactNode, Suspense } from 'react'
-import { useAddress } from '../../data/address.ts'
+import { lazy, type ReactNode, Suspense, useEffect } from 'react'
+import { type Search, useAddress } from '../../data/address.ts'
 import { Bars } from '../../parts/data-state.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
+import { To, useGo } from '../../parts/to.tsx'
 import ProjectTab from './project-tab.tsx'
 
 const KeysTab = lazy(() => import('./keys-tab.tsx'))
 const StoresTab = lazy(() => import('./stores-tab.tsx'))
 const PeopleTab = lazy(() => import('./people-tab.tsx'))
-const AuditTab = lazy(() => import('./audit-tab.tsx'))
 
 const TABS: Record<string, { text: string; page: () => ReactNode; call?: ReactNode }> = {
   project: { text: 'Project', page: () => <ProjectTab />, call: <ShowTheCall name="v4GetProjectSettings" input={{}} /> },
@@ -22,12 +23,21 @@ const TABS: Record<string, { text: string; page: () => ReactNode; call?: ReactNo
     call: <ShowTheCall name="v4GetStoreConfig" input={{ path: { platform: 'apple' } }} />,
   },
   people: { text: 'People', page: () => <PeopleTab /> },
-  audit: { text: 'Audit log', page: () => <AuditTab />, call: <ShowTheCall name="v4ListAuditLog" input={{ query: { limit: 50 } }} /> },
 }
 
-/** What belongs to the project: its keys, stores and people, and who has changed what. */
+/** The audit log stood here: a link of that time leads to its page. */
+function useFormerAudit({ tab, 'f.operation': operation, 'f.id': id, 'f.actor': actor, at }: Search) {
+  const go = useGo()
+  const isAsked = tab === 'audit'
+  useEffect(() => {
+    if (isAsked) go({ to: '/audit', search: { 'f.operation': operation, 'f.id': id, 'f.actor': actor, at } })
+  }, [isAsked, go, operation, id, actor, at])
+}
+
+/** What belongs to the project: its keys, stores and people. */
 export default function Settings() {
   const [search, set] = useAddress()
+  useFormerAudit(search)
   const tab = search.tab !== undefined && Object.hasOwn(TABS, search.tab) ? search.tab : 'project'
   const go = (next: string | null) => {
     const none = Object.fromEntries(
@@ -41,8 +51,16 @@ export default function Settings() {
     <Page
       wide
       title={t('Settings')}
-      about={t('Keys, stores and people of the project, and who has changed what')}
-      actions={TABS[tab]!.call}
+      about={t('Keys, stores and people of the project')}
+      actions={
+        <>
+          {TABS[tab]!.call}
+          <To to="/audit" className="chip">
+            <Icon name="audit" size={14} />
+            {t('Who changed what')}
+          </To>
+        </>
+      }
     >
       <Tabs value={tab} onChange={go} keepMounted={false} className="settings">
         <Tabs.List aria-label={t('Settings')}>

@@ -1,4 +1,4 @@
-import { dateFormat } from '../../parts/format.ts'
+import { dateFormat } from './format.ts'
 
 const PARTS = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const
 

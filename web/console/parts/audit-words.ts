@@ -1,5 +1,5 @@
-import type { Actor } from '../../../../clients/typescript/src/index.ts'
-import { plain, t } from '../../parts/t.ts'
+import type { Actor } from '../../../clients/typescript/src/index.ts'
+import { plain, t } from './t.ts'
 
 export const ACTORS: Readonly<Record<Actor['kind'], string>> = {
   operator: 'Person',

@@ -1,10 +1,10 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import type { Search } from '../../data/address.ts'
-import { usePreferences } from '../../data/session.ts'
-import { t } from '../../parts/t.ts'
+import type { Search } from '../data/address.ts'
+import { usePreferences } from '../data/session.ts'
+import { SPANS } from '../data/spans.ts'
 import { localOf, secondAt } from './local-time.ts'
-import { SPANS } from './query.ts'
+import { t } from './t.ts'
 
 /** A span that ends now, or two moments of the operator's zone. */
 export function SpanForm({ search, onChoose }: { search: Search; onChoose: (change: Search) => void }) {
