@@ -21,6 +21,13 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
     ],
   },
   {
+    group: 'What happens',
+    entries: [
+      { to: '/reports', icon: 'mail', text: 'Reports', key: 'r' },
+      { to: '/exports', icon: 'file', text: 'Exports', key: 'x' },
+    ],
+  },
+  {
     group: 'Project',
     entries: [
       { to: '/settings', icon: 'gear', text: 'Settings', key: 's' },
