@@ -78,7 +78,7 @@ function Shown({ one }: { one: Export }) {
                 </To>
               ),
             ],
-            [t('Written so far'), one.manifest === null ? <Count key="rows" value={one.rows_written} /> : undefined],
+            [t('Written so far'), isUnfinished(one) ? <Count key="rows" value={one.rows_written} /> : undefined],
             [t('Id'), <Copy key="id" text={one.id} />],
           ].filter(([, value]) => value !== undefined && value !== null) as never
         }

@@ -153,5 +153,6 @@ const columnsIn = (zone: string): readonly Column<Export>[] => [
         </a>
       ),
     figures: true,
+    wideOnly: true,
   },
 ]

@@ -49,7 +49,7 @@ function Form({ first, zone, now }: { first: Draft; zone: string; now: number })
   }
   return (
     <form
-      className="form"
+      className="form export-form"
       onSubmit={event => {
         event.preventDefault()
         if (ready) void make().catch(() => {})

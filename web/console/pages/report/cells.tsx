@@ -54,7 +54,7 @@ export function Cells({ report, runs }: { report: ScheduledReport; runs: Runs })
                       {t('{n} {state}', { n, state: t(stateOf(code).says).toLowerCase() })}
                     </span>
                   ))}
-                {runs.hasNextPage && <span>{t('of the newest')}</span>}
+                {runs.hasNextPage && <span>{t('among the newest runs')}</span>}
               </p>
             </>
           )

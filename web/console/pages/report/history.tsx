@@ -1,3 +1,4 @@
+import { useState } from 'react'
 import type { ScheduledReport, ScheduledReportRun } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
@@ -10,15 +11,17 @@ import { Chip } from '../../parts/chip.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
-import { span } from '../../parts/format.ts'
 import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Outcome } from '../reports/outcome.tsx'
-import { OUTCOMES, onClocks, reasonText, stateOf } from '../reports/words.ts'
-import { notAgain, type Runs, whenText } from './runs.ts'
+import { OUTCOMES, onClocks, reasonText, type StateCode, stateOf } from '../reports/words.ts'
+import { lateText, notAgain, type Runs, whenText } from './runs.ts'
 import { useResend } from './use-resend.ts'
 
 const LIMIT = 60
+/** So many are seen at first, and more by the button. */
+const AT_FIRST = 15
+const MORE = 45
 
 /** Every slot and test, newest first: rows, how late, and what each destination did. */
 export function History({ report, runs }: { report: ScheduledReport; runs: Runs }) {
@@ -31,6 +34,11 @@ export function History({ report, runs }: { report: ScheduledReport; runs: Runs 
     { topics: ['reports'], when: chosen !== undefined },
   )
   const shown = chosen === undefined ? runs : some
+  const [seen, setSeen] = useState(AT_FIRST)
+  const older = (rows: readonly ScheduledReportRun[]) => {
+    if (seen + MORE > rows.length && shown.hasNextPage) shown.more()
+    setSeen(seen + MORE)
+  }
   const { resend, isPending, error } = useResend()
   const denied = useDenied('editor', usePlace()?.project)
   const columns = columnsOf(report, run => {
@@ -69,13 +77,13 @@ export function History({ report, runs }: { report: ScheduledReport; runs: Runs 
             <Table
               caption={t('Runs of the report')}
               columns={columns}
-              rows={rows}
+              rows={rows.slice(0, seen)}
               rowKey={({ id }) => id}
               onOpen={({ id }) => set({ at: id }, { push: true })}
             />
-            {shown.hasNextPage && (
+            {(shown.hasNextPage || rows.length > seen) && (
               <div className="reports-foot">
-                <button type="button" className="chip" disabled={shown.isFetchingNextPage} onClick={shown.more}>
+                <button type="button" className="chip" disabled={shown.isFetchingNextPage} onClick={() => older(rows)}>
                   {t('Older')}
                 </button>
               </div>
@@ -112,25 +120,40 @@ const columnsOf = (report: ScheduledReport, again: (run: ScheduledReportRun) => 
   {
     key: 'late',
     head: t('Late by'),
-    cell: ({ late_by_seconds: late, slot }) => (slot === null ? <span className="faint">–</span> : late === 0 ? '0 s' : span(late * 1_000)),
+    cell: ({ late_by_seconds: late, slot }) => (slot === null ? <span className="faint">–</span> : lateText(late)),
     figures: true,
     wideOnly: true,
   },
   { key: 'to', head: t('Sent to'), cell: run => <SentTo run={run} />, wideOnly: true },
-  { key: 'again', head: <span className="unseen">{t('Resend')}</span>, cell: again, figures: true },
+  { key: 'again', head: <span className="unseen">{t('Resend')}</span>, cell: again, figures: true, wideOnly: true },
 ]
 
-/** `E-mail: Finance (delivered, 1×)`. */
+const SIGNS: Record<ScheduledReportRun['destinations'][number]['status'], StateCode> = {
+  pending: 'pending',
+  delivered: 'delivered',
+  withheld: 'withheld',
+  failed: 'failed',
+}
+
+/** Each destination with its status and attempts: `● E-mail: Finance, 1×`, `✕ Webhooks: CRM (failed), 7×`. */
 const SentTo = ({ run }: { run: ScheduledReportRun }) =>
   run.destinations.length === 0 ? (
     <span className="faint">–</span>
   ) : (
     <span className="sent-to soft">
-      {run.destinations.map(({ id, label, status, attempts }) => (
-        <span key={id}>
-          <bdi>{label}</bdi> ({attempts > 0 ? t('{status}, {n}×', { status: t(status), n: attempts }) : t(status)})
-        </span>
-      ))}
+      {run.destinations.map(({ id, label, status, attempts }) => {
+        const { sign, tone } = stateOf(SIGNS[status])
+        return (
+          <span key={id}>
+            <i className={`sent-sign ${tone}`} aria-hidden="true">
+              {sign}
+            </i>
+            <bdi>{label}</bdi>
+            {status === 'delivered' ? <span className="unseen">{t('delivered')}</span> : ` (${t(status)})`}
+            {attempts > 0 && t(', {n}×', { n: attempts })}
+          </span>
+        )
+      })}
     </span>
   )
 

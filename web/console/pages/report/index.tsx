@@ -6,6 +6,7 @@ import type { ScheduledReport } from '../../../../clients/typescript/src/index.t
 import { useAddress } from '../../data/address.ts'
 import { usePages, useRead } from '../../data/read.ts'
 import { DataState } from '../../parts/data-state.tsx'
+import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
@@ -54,23 +55,36 @@ export default function Report() {
       }
       actions={report && <Actions report={report} />}
     >
-      <DataState of={read} rows={10}>
-        {shown => (
-          <>
-            <Trouble report={shown} />
-            <div className="grid two start">
-              <div className="grid">
-                <Cells report={shown} runs={runs} />
-                <History report={shown} runs={runs} />
+      {read.error?.status === 404 ? (
+        <Empty
+          icon="mail"
+          title={t('This report is not here')}
+          why={t('It was deleted, or belongs to another project or environment.')}
+          action={
+            <To to="/reports" className="link">
+              {t('All reports')}
+            </To>
+          }
+        />
+      ) : (
+        <DataState of={read} rows={10}>
+          {shown => (
+            <>
+              <Trouble report={shown} />
+              <div className="grid two start">
+                <div className="grid">
+                  <Cells report={shown} runs={runs} />
+                  <History report={shown} runs={runs} />
+                </div>
+                <div className="grid">
+                  <Next report={shown} />
+                  <Schedule report={shown} />
+                </div>
               </div>
-              <div className="grid">
-                <Next report={shown} />
-                <Schedule report={shown} />
-              </div>
-            </div>
-          </>
-        )}
-      </DataState>
+            </>
+          )}
+        </DataState>
+      )}
       <Suspense fallback={null}>{report && <Over report={report} at={search.at} onClose={close} />}</Suspense>
     </Page>
   )

@@ -10,7 +10,6 @@ import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Fault } from '../../parts/fault.tsx'
-import { span } from '../../parts/format.ts'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
@@ -18,7 +17,7 @@ import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 import { Outcome } from '../reports/outcome.tsx'
 import { onClocks, reasonText, utcText } from '../reports/words.ts'
-import { notAgain, whenText } from './runs.ts'
+import { errorText, lateText, notAgain, whenText } from './runs.ts'
 import { useResend } from './use-resend.ts'
 
 /** One slot or test: the window of its file, and each destination with its attempts. It follows what happens. */
@@ -57,7 +56,7 @@ function Run({ run, report }: { run: ScheduledReportRun; report: ScheduledReport
           [t('Rows of'), run.window_from && run.window_to && `${onClocks(run.window_from, zone)} – ${onClocks(run.window_to, zone)}`],
           [t('Rows'), run.rows === null ? undefined : <Count key="rows" value={run.rows} />],
           [t('Started'), run.started_at && <Time key="started" at={run.started_at} />],
-          [t('Late by'), run.slot === null ? undefined : span(run.late_by_seconds * 1_000)],
+          [t('Late by'), run.slot === null ? undefined : lateText(run.late_by_seconds)],
           [t('Ended'), run.finished_at && <Time key="ended" at={run.finished_at} />],
           [
             t('File'),
@@ -97,7 +96,7 @@ function Run({ run, report }: { run: ScheduledReportRun; report: ScheduledReport
               )}
               {one.reason && <>, {reasonText(one.reason) ?? plain(one.reason)}</>}
             </p>
-            {one.error && <p className="run-error">{one.error}</p>}
+            {one.error && <p className="run-error">{errorText(one.error)}</p>}
             {one.next_attempt_at && (
               <p>
                 {t('Next attempt')} <Time at={one.next_attempt_at} relative />

@@ -1,5 +1,6 @@
 import type { ScheduledReport, ScheduledReportRun } from '../../../../clients/typescript/src/index.ts'
 import type { usePages } from '../../data/read.ts'
+import { span } from '../../parts/format.ts'
 import { t } from '../../parts/t.ts'
 import { onClocks, reasonText, stateCode, stateOf } from '../reports/words.ts'
 
@@ -22,3 +23,9 @@ export function notAgain({ status, outcome, export_id }: ScheduledReportRun): st
   if (outcome === 'skipped') return t('the slot was skipped')
   return export_id === null ? t('it has no file') : undefined
 }
+
+export const lateText = (seconds: number) => (seconds === 0 ? '0 s' : span(seconds * 1_000))
+
+/** How an attempt failed: `http_503` in words, others as they are. */
+export const errorText = (error: string) =>
+  /^http_\d{3}$/.test(error) ? t('The receiver answered {status}.', { status: error.slice(5) }) : error

@@ -2,7 +2,7 @@ import type { ScheduledReport } from '../../../../clients/typescript/src/index.t
 import { useAddress } from '../../data/address.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../parts/t.ts'
-import { onClocks, reasonText, stateOf } from '../reports/words.ts'
+import { onClocks, reasonText } from '../reports/words.ts'
 
 const TO_DO: Record<string, string> = {
   destination_inactive: 'Start the destination again or choose another one, then resend: the file is kept for seven days.',
@@ -21,9 +21,8 @@ export function Trouble({ report: { last_run: last, timezone } }: { report: Sche
       <Icon name="warn" size={17} />
       <p>
         <strong>
-          {t('The slot of {time} was {state}: {why}.', {
+          {t(last.outcome === 'failed' ? 'The slot of {time} has failed: {why}.' : 'The slot of {time} was withheld: {why}.', {
             time: onClocks(last.slot, timezone),
-            state: t(stateOf(last.outcome).says).toLowerCase(),
             why: reasonText(last.reason) ?? '',
           })}
         </strong>{' '}

@@ -115,7 +115,7 @@ export default function Reports() {
         </>
       }
     >
-      <Card flush>
+      <Card flush className="reports-list">
         <DataState
           of={read}
           shape="table"
