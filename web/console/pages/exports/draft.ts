@@ -20,9 +20,11 @@ const isoOf = (local: string, zone: string) => {
 }
 const local = (iso: string, zone: string) => localOf(String(Date.parse(iso) / 1_000), zone)
 
-/** The window of a preset, that ends now. */
+const MINUTE = 60_000
+
+/** The window of a preset. It ends with this minute: a field shows no seconds, and an edge that is ahead counts as now. */
 export function presetWindow(range: string, zone: string, now: number): Pick<Draft, 'from' | 'to'> {
-  const { from, to } = rangeOf({ range, unit: 'day' }, zone, now)
+  const { from, to } = rangeOf({ range, unit: 'day' }, zone, now + MINUTE - 1)
   return { from: localOf(String(from), zone), to: localOf(String(to), zone) }
 }
 
