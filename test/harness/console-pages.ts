@@ -149,7 +149,7 @@ async function tellReports(api: TestApi): Promise<Pick<Told, 'report' | 'run' | 
     `insert into report_runs (environment, id, report_id, kind, slot, window_from, window_to, status, outcome, reason, rows, created_at, started_at, finished_at,
        late_by_seconds, destinations)
      select $1, 'rrn_' || o.n, $2, 'scheduled', t.at, t.at - interval '1 day', t.at, 'finished', o.outcome, o.reason, 1000000, t.at, t.at, t.at, 4000,
-       (select jsonb_agg(d || jsonb_build_object('status', 'failed', 'reason', 'exhausted', 'attempts', 7, 'error', $3::text, 'next_attempt_at', null, 'delivered_at', null))
+       (select jsonb_agg(d - 'type' || jsonb_build_object('status', 'failed', 'reason', 'exhausted', 'attempts', 7, 'error', $3::text, 'next_attempt_at', null, 'delivered_at', null))
         from scheduled_reports r, jsonb_array_elements(r.destinations) d where r.id = $2)
      from unnest(array['delivered', 'empty', 'withheld', 'skipped', 'failed'], array[null, null, 'destination_inactive', 'dst_gap', 'destination_failed'])
        with ordinality o(outcome, reason, n), lateral (select date_trunc('second', now()) - (6 - o.n) * interval '1 day' as at) t`,
