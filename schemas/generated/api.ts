@@ -2459,6 +2459,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/exports/{export_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Export id.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                export_id: components["parameters"]["ExportId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an export
+         * @description Ends an unfinished export and removes what is written; one that is cancelled already stays so, 409 `conflict` when it has ended otherwise or is the file of a scheduled report.
+         */
+        post: operations["v4CancelExport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/scheduled-reports": {
         parameters: {
             query?: never;
@@ -2515,6 +2547,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/scheduled-reports/slots": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview the slots of a schedule
+         * @description The next slots that a report with this schedule would have if it became active now.
+         */
+        get: operations["v4PreviewScheduledReportSlots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/scheduled-reports/{report_id}": {
         parameters: {
             query?: never;
@@ -2550,6 +2608,38 @@ export interface paths {
          * @description Its unfinished runs end as withheld, `report_deleted`, and its runs can no longer be listed; the ledger keeps them.
          */
         delete: operations["v4DeleteScheduledReport"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-reports/{report_id}/slots": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the next slots of a scheduled report
+         * @description The slots that are ahead, or due and not taken; of a draft those that it would have if it became active now.
+         */
+        get: operations["v4ListScheduledReportSlots"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -3523,7 +3613,7 @@ export interface paths {
          *     | `report_slots` | every slot of an active report; the slot | delivered, empty | withheld, skipped | failed |
          *     | `automation_runs` | every run; its creation | succeeded | skipped, cancelled | failed |
          *     | `deliveries` | every delivery; its creation | delivered | failed because the integration or the customer was deleted | failed otherwise |
-         *     | `exports` | every export that is not of a report; its creation | done | – | failed |
+         *     | `exports` | every export that is not of a report; its creation | done | cancelled | failed |
          */
         get: operations["v4GetLedger"];
         put?: never;
@@ -8053,8 +8143,11 @@ export interface components {
          *       "include": [],
          *       "segment_id": null,
          *       "rows_written": 120000,
+         *       "rows_expected": 480000,
          *       "error": null,
-         *       "manifest": null
+         *       "manifest": null,
+         *       "report_id": null,
+         *       "report_run_id": null
          *     }
          */
         Export: {
@@ -8063,10 +8156,10 @@ export interface components {
             id: string;
             url: string;
             /**
-             * @description `new`, `processing`, then `done` or `failed`. The set may grow.
+             * @description `new`, `processing`, then `done`, `failed` or `cancelled`. The set may grow.
              * @enum {string}
              */
-            status: "new" | "processing" | "done" | "failed";
+            status: "new" | "processing" | "done" | "failed" | "cancelled";
             /**
              * @description As asked; null is all.
              * @enum {string|null}
@@ -8101,8 +8194,14 @@ export interface components {
             segment_id: string | null;
             /** @description Progress; grows while processing. Afterwards the rows of the file, fewer when customers were erased since. */
             rows_written: number;
+            /** @description Of all events of a window, at most so many rows; null where only reading tells. */
+            rows_expected: number | null;
             error: components["schemas"]["ExportFailure"];
             manifest: components["schemas"]["ExportManifest"];
+            /** @description The scheduled report whose file it is. */
+            report_id: string | null;
+            /** @description The run of that report. */
+            report_run_id: string | null;
         };
         /** @description Why it failed, otherwise null. */
         ExportFailure: {
@@ -9963,7 +10062,17 @@ export interface components {
          *       "format": "csv",
          *       "formula_guard": false,
          *       "type": "events",
-         *       "include": []
+         *       "include": [],
+         *       "next_slot": "2026-03-02T08:00:00Z",
+         *       "last_run": {
+         *         "id": "rrn_0mfz3k1q9000abcdefgh",
+         *         "slot": "2026-03-01T08:00:00Z",
+         *         "status": "finished",
+         *         "outcome": "delivered",
+         *         "reason": null,
+         *         "rows": 1204,
+         *         "finished_at": "2026-03-01T08:00:01Z"
+         *       }
          *     }
          */
         ScheduledReport: {
@@ -10002,6 +10111,77 @@ export interface components {
             type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements";
             /** @description Further columns, in their order. */
             include: components["schemas"]["IncludedColumn"][];
+            /**
+             * Format: date-time
+             * @description Null for a draft.
+             */
+            next_slot: string | null;
+            last_run: components["schemas"]["ScheduledReportLastRun"];
+        };
+        /** @description The run of the last slot that was taken; null before the first. */
+        ScheduledReportLastRun: {
+            id: string;
+            slot: components["schemas"]["Time"];
+            /** @enum {string} */
+            status: "pending" | "running" | "finished";
+            /** @enum {string|null} */
+            outcome: "delivered" | "empty" | "withheld" | "failed" | "skipped" | null;
+            reason: string | null;
+            rows: number | null;
+            finished_at: components["schemas"]["NullableTime"];
+        } | null;
+        /**
+         * @example {
+         *       "object": "scheduled_report_slot",
+         *       "at": "2026-03-29T01:30:00Z",
+         *       "local": "2026-03-29T03:30",
+         *       "offset": "+02:00",
+         *       "clock_change": "shifted",
+         *       "offset_change_minutes": 60,
+         *       "seconds_ahead": 86400
+         *     }
+         */
+        ScheduledReportSlot: {
+            /** @enum {string} */
+            object: "scheduled_report_slot";
+            at: components["schemas"]["Time"];
+            /** @description What the clocks of the zone show then. */
+            local: string;
+            offset: string;
+            /**
+             * @description `skipped`: the clocks skip the time on that day, and the slot is recorded as skipped; `shifted`: it comes later; `twice`: the clocks show the time twice.
+             * @enum {string|null}
+             */
+            clock_change: "skipped" | "shifted" | "twice" | null;
+            /** @description By how much the offset differs from that of the slot before. */
+            offset_change_minutes: number;
+            /** @description From `as_of`; negative when the slot is due. */
+            seconds_ahead: number;
+        };
+        ScheduledReportSlotList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            timezone: string;
+            as_of: components["schemas"]["Time"];
+            data: components["schemas"]["ScheduledReportSlot"][];
+            /**
+             * @description Always true; slots have no end.
+             * @enum {boolean}
+             */
+            has_more: true;
+        };
+        ScheduledReportSlotPreview: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/scheduled-reports/slots";
+            timezone: string;
+            as_of: components["schemas"]["Time"];
+            data: components["schemas"]["ScheduledReportSlot"][];
+            /**
+             * @description Always true; slots have no end.
+             * @enum {boolean}
+             */
+            has_more: true;
         };
         /**
          * @example {
@@ -18932,6 +19112,63 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4CancelExport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path: {
+                /**
+                 * @description Export id.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                export_id: components["parameters"]["ExportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cancelled export. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4ListScheduledReports: {
         parameters: {
             query?: {
@@ -19065,6 +19302,85 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReportDestinationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4PreviewScheduledReportSlots: {
+        parameters: {
+            query: {
+                /**
+                 * @description As of reports.
+                 * @example 02:30
+                 */
+                send_at: string;
+                /**
+                 * @description As of reports.
+                 * @example Europe/Berlin
+                 */
+                timezone?: string;
+                /**
+                 * @description As of reports.
+                 * @example weekly
+                 */
+                cadence?: "daily" | "weekly" | "monthly";
+                /**
+                 * @description Required for weekly, else absent.
+                 * @example monday
+                 */
+                weekday?: "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday";
+                /**
+                 * @description Required for monthly, else absent.
+                 * @example 31
+                 */
+                day_of_month?: number;
+                /**
+                 * @description As of reports.
+                 * @example skip
+                 */
+                on_dst_gap?: "shift" | "skip";
+                /**
+                 * @description As of reports.
+                 * @example both
+                 */
+                on_dst_overlap?: "first" | "both";
+                /**
+                 * @description Slots in the answer.
+                 * @example 10
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The slots, in order. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReportSlotPreview"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -19213,6 +19529,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListScheduledReportSlots: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Slots in the answer.
+                 * @example 10
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The slots, in order. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReportSlotList"];
+                };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];

@@ -126,6 +126,8 @@ export interface QueryDefaults {
   v4ListEvents: 'limit' | 'offset' | 'sort_order'
   v4ListExports: 'limit'
   v4ListScheduledReports: 'limit' | 'offset'
+  v4PreviewScheduledReportSlots: 'timezone' | 'cadence' | 'on_dst_gap' | 'on_dst_overlap' | 'limit'
+  v4ListScheduledReportSlots: 'limit'
   v4ListScheduledReportRuns: 'limit'
   v4ListIntegrationDeliveries: 'limit'
   v4ListAutomations: 'limit'
@@ -3172,6 +3174,30 @@ export const descriptions: readonly OperationDescription[] = [
     },
   },
   {
+    id: 'v4CancelExport',
+    method: 'POST',
+    path: '/v4/exports/{export_id}/cancel',
+    tag: 'Exports',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'exports:write',
+    secrets: [],
+    dryRun: 'rollback',
+    idempotent: true,
+    pagination: 'none',
+    body: null,
+    query: [],
+    validate: {
+      path: v.v4GetExportPath,
+      query: v.noQuery,
+      body: null,
+      answer: { 200: v.answerExport, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
     id: 'v4ListScheduledReports',
     method: 'GET',
     path: '/v4/scheduled-reports',
@@ -3247,6 +3273,39 @@ export const descriptions: readonly OperationDescription[] = [
     },
   },
   {
+    id: 'v4PreviewScheduledReportSlots',
+    method: 'GET',
+    path: '/v4/scheduled-reports/slots',
+    tag: 'Scheduled Reports',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'scheduled_reports:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'send_at', type: 'string', array: false },
+      { name: 'timezone', type: 'string', array: false },
+      { name: 'cadence', type: 'string', array: false },
+      { name: 'weekday', type: 'string', array: false },
+      { name: 'day_of_month', type: 'integer', array: false },
+      { name: 'on_dst_gap', type: 'string', array: false },
+      { name: 'on_dst_overlap', type: 'string', array: false },
+      { name: 'limit', type: 'integer', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4PreviewScheduledReportSlotsQuery,
+      body: null,
+      answer: { 200: v.answerScheduledReportSlotPreview, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
     id: 'v4GetScheduledReport',
     method: 'GET',
     path: '/v4/scheduled-reports/{report_id}',
@@ -3316,6 +3375,32 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListScheduledReportSlots',
+    method: 'GET',
+    path: '/v4/scheduled-reports/{report_id}/slots',
+    tag: 'Scheduled Reports',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'scheduled_reports:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'limit', type: 'integer', array: false },
+    ],
+    validate: {
+      path: v.v4GetScheduledReportPath,
+      query: v.v4ListScheduledReportSlotsQuery,
+      body: null,
+      answer: { 200: v.answerScheduledReportSlotList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

@@ -156,7 +156,11 @@ export const v4ListScheduledReportsQuery: ValidateFunction
 export const answerScheduledReport: ValidateFunction
 export const v4CreateScheduledReportBody: ValidateFunction
 export const answerReportDestinationList: ValidateFunction
+export const answerScheduledReportSlotPreview: ValidateFunction
+export const v4PreviewScheduledReportSlotsQuery: ValidateFunction
 export const v4GetScheduledReportPath: ValidateFunction
+export const answerScheduledReportSlotList: ValidateFunction
+export const v4ListScheduledReportSlotsQuery: ValidateFunction
 export const answerReportOperation: ValidateFunction
 export const answerScheduledReportRunList: ValidateFunction
 export const v4ListScheduledReportRunsQuery: ValidateFunction

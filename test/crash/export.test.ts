@@ -112,6 +112,24 @@ describe('kill -9 of the worker', () => {
     await last.end()
   })
 
+  test('and a cancellation before the next one: nobody writes on, and the parts go', async () => {
+    const { body } = await call('POST', '/v4/exports', { body: { ...WHOLE_YEAR } })
+    const worker = await startWorker()
+    await until('some parts', async () => ((await parts(body.id)) > 5 ? true : undefined))
+    await worker.end('SIGKILL')
+    expect((await call('POST', `/v4/exports/${body.id}/cancel`)).body.status).toBe('cancelled')
+    await endLeases(database.pool)
+    const last = await startWorker()
+    const { body: next } = await call('POST', '/v4/exports', { body: WHOLE_YEAR })
+    await whole(next.id)
+    const written = (await call('GET', `/v4/exports/${body.id}`)).body
+    expect(written.status).toBe('cancelled')
+    await database.pool.query(`update environments set clock_offset = clock_offset + interval '2 minutes'`)
+    await until('its folder is gone', async () => (entriesOf(body.id).length === 0 ? true : undefined))
+    expect((await call('GET', `/v4/exports/${body.id}`)).body).toEqual(written)
+    await last.end()
+  })
+
   test('with a second worker beside it: that one takes over', async () => {
     const { body } = await call('POST', '/v4/exports', { body: { ...WHOLE_YEAR } })
     const workers = [await startWorker(), await startWorker()]

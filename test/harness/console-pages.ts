@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import type { TestApi } from './api.ts'
 import { product, purchaseOf, userOf } from './purchases.ts'
 import { expectSound } from './sound-pages.ts'
+import { storedIntegration } from './stored-integration.ts'
 import { storedRun } from './stored-run.ts'
 
 const DAY = 86_400_000
@@ -36,7 +37,7 @@ export type ConsolePage = {
 }
 
 /** The pages of the console, over the data of `tellHostile`. */
-export const consolePages = ({ customer, event, key, at, run }: Told): ConsolePage[] => [
+export const consolePages = ({ customer, event, key, at, report, reportRun, file, run }: Told): ConsolePage[] => [
   { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
   { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
   {
@@ -57,6 +58,9 @@ export const consolePages = ({ customer, event, key, at, run }: Told): ConsolePa
     drawers: ['give', 'properties', 'why', 'json', 'erase', 'test-event'].map(name => `at=${name}`),
   },
   { name: 'events', path: '/events', full: '[data-row]', empty: '.empty', drawers: [`at=${event}`] },
+  { name: 'reports', path: '/reports', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
+  { name: 'report', path: `/reports/${report}`, full: '.cell', empty: '.empty', drawers: [`at=${reportRun}`, 'at=edit', 'at=delete'] },
+  { name: 'exports', path: '/exports', full: '[data-row]', empty: '.empty', drawers: ['at=new', `at=${file}`] },
   { name: 'settings', path: '/settings', full: '.pairs code', empty: '.pairs code', drawers: [] },
   { name: 'keys', isTab: true, path: '/settings?tab=keys', full: '[data-row]', empty: '.empty', drawers: [`at=${key}`] },
   { name: 'stores', isTab: true, path: '/settings?tab=stores', full: '.card h2', empty: '.card h2', drawers: ['at=apple', 'at=stripe'] },
@@ -67,7 +71,16 @@ export const consolePages = ({ customer, event, key, at, run }: Told): ConsolePa
   { name: 'status', path: '/status', full: '.pairs', empty: '.pairs', drawers: [] },
 ]
 
-export type Told = { customer: string; event: string; key: string; at: number; run: string }
+export type Told = {
+  customer: string
+  event: string
+  key: string
+  at: number
+  report: string
+  reportRun: string
+  file: string
+  run: string
+}
 
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
 export async function tellHostile(api: TestApi): Promise<Told> {
@@ -115,7 +128,14 @@ export async function tellHostile(api: TestApi): Promise<Told> {
   const day = Math.floor(Date.parse(iso(-2)) / 86_400_000) * 86_400
   const newest = async (path: string) => (await api.call('GET', path)).body.data[0].id
   const run = await hostileRuns(api, customer)
-  return { customer, event: await newest('/v4/events?sort_order=desc'), key: await newest('/v4/api-keys'), at: day, run }
+  return {
+    ...(await tellReports(api)),
+    customer,
+    event: await newest('/v4/events?sort_order=desc'),
+    key: await newest('/v4/api-keys'),
+    at: day,
+    run,
+  }
 }
 
 /** Runs of automations with such names, one of them with such texts in its steps; returns its id. */
@@ -156,6 +176,42 @@ async function hostileRuns(api: TestApi, user: string): Promise<string> {
     if (n === HOSTILE.length) id = made
   }
   return id
+}
+
+/** Reports with every outcome, to destinations with hostile names, and an export. */
+async function tellReports(api: TestApi): Promise<Pick<Told, 'report' | 'reportRun' | 'file'>> {
+  const environment = api.project.production
+  const ids: string[] = []
+  for (const _ of HOSTILE) ids.push(await storedIntegration(api.pool, environment, { slug: 'webhooks' }))
+  await api.pool.query('update integrations i set title = t.title from unnest($1::text[], $2::text[]) t(id, title) where i.id = t.id', [
+    ids,
+    HOSTILE,
+  ])
+  const destinations = ids.map(id => ({ type: 'target_integration', id }))
+  const given = {
+    send_at: '02:30',
+    included_range_days: 1,
+    status: 'active',
+    environment: 'production',
+    timezone: 'Europe/Berlin',
+    destinations,
+  }
+  let report = ''
+  for (const report_name of [...HOSTILE, 'w'.repeat(255)])
+    report = (await api.call('POST', '/v4/scheduled-reports', { body: { ...given, report_name } })).body.id
+  await api.pool.query(
+    `insert into report_runs (environment, id, report_id, kind, slot, window_from, window_to, status, outcome, reason, rows, created_at, started_at, finished_at,
+       late_by_seconds, destinations)
+     select $1, 'rrn_' || o.n, $2, 'scheduled', t.at, t.at - interval '1 day', t.at, 'finished', o.outcome, o.reason, 1000000, t.at, t.at, t.at, 4000,
+       (select jsonb_agg(d - 'type' || jsonb_build_object('status', 'failed', 'reason', 'exhausted', 'attempts', 7, 'error', $3::text, 'next_attempt_at', null, 'delivered_at', null))
+        from scheduled_reports r, jsonb_array_elements(r.destinations) d where r.id = $2)
+     from unnest(array['delivered', 'empty', 'withheld', 'skipped', 'failed'], array[null, null, 'destination_inactive', 'dst_gap', 'destination_failed'])
+       with ordinality o(outcome, reason, n), lateral (select date_trunc('second', now()) - (6 - o.n) * interval '1 day' as at) t`,
+    [environment, report, LONGEST],
+  )
+  const body = { from_timestamp: iso(-30), to_timestamp: iso(0), include: ['event_id', 'properties'] }
+  const { id: file } = (await api.call('POST', '/v4/exports', { body })).body
+  return { report, reportRun: 'rrn_5', file }
 }
 
 /** Goes to an address within the pages, as a link does, and waits for a part of the page: what was loaded stays loaded. */

@@ -13,7 +13,7 @@ const READ: Record<SearchedKind, { scope: string; url: (found: Found) => string 
   delivery: { scope: 'integrations:read', url: ({ id, parent }) => `/v4/integrations/${parent}/deliveries/${id}` },
   export: { scope: 'exports:read', url: ({ id }) => `/v4/exports/${id}` },
   scheduled_report: { scope: 'scheduled_reports:read', url: ({ id }) => `/v4/scheduled-reports/${id}` },
-  report_run: { scope: 'scheduled_reports:read', url: ({ id }) => `/v4/scheduled-report-runs/${id}` },
+  report_run: { scope: 'scheduled_reports:read', url: ({ id, parent }) => `/v4/scheduled-reports/${parent}/runs?filter[run_id]=${id}` },
 }
 
 export const v4Search = onPool('v4Search', async ({ query, principal, environment, deps }) => {

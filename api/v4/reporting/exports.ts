@@ -1,5 +1,6 @@
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import { invalidField } from '../../../domain/kernel/refusal.ts'
+import { cancelExport } from '../../../domain/reporting/exports/cancel.ts'
 import { createExport } from '../../../domain/reporting/exports/create.ts'
 import {
   downloadUrl,
@@ -16,6 +17,10 @@ import { cursorPage, restartedHeader } from '../../pagination.ts'
 import { MAX_WINDOW_MS } from '../../time.ts'
 
 const RETRY_AFTER = { 'Retry-After': '2' }
+
+/** As far as the window alone tells: a file of all events has one row for each of its offsets of which no event was erased. */
+const rowsExpected = ({ type, platform, segment_id, from_offsets, to_offsets }: ExportRow): number | null =>
+  type === 'events' && platform === null && segment_id === null ? to_offsets.reduce((sum, to, i) => sum + to - from_offsets[i]!, 0) : null
 
 const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   object: 'export' as const,
@@ -37,8 +42,11 @@ const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   include: row.include,
   segment_id: row.segment_id,
   rows_written: row.rows_written,
+  rows_expected: rowsExpected(row),
   error: row.error,
   manifest: exportManifest(row),
+  report_id: row.report_id ?? null,
+  report_run_id: row.report_run,
 })
 
 type Window = { type: ExportType; from: string | null; to: string | null; segment: string | null; updatedFrom: string | null }
@@ -115,4 +123,11 @@ export const v4ListExports = onPool('v4ListExports', async ({ query: { limit, st
 export const v4GetExport = onPool('v4GetExport', async ({ path, environment, db, deps }) => {
   const row = await getExport(db, environment, path.export_id)
   return { body: exported(row, deps), headers: row.status === 'new' || row.status === 'processing' ? RETRY_AFTER : {} }
+})
+
+export const v4CancelExport = inTransaction('v4CancelExport', async ({ path, environment, trail, tx, deps }) => {
+  const { before, after } = await cancelExport(tx, environment, path.export_id)
+  const shown = exported(after, deps)
+  if (before) await audit(tx, trail, { resource: 'export', id: shown.id, before: exported(before, deps), after: shown })
+  return { body: shown }
 })

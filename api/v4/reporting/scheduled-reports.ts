@@ -3,16 +3,19 @@ import type { EnvironmentKind } from '../../../domain/kernel/environment.ts'
 import { sortedIncluded } from '../../../domain/reporting/exports/columns.ts'
 import { createReport } from '../../../domain/reporting/reports/create.ts'
 import { listDestinations } from '../../../domain/reporting/reports/destinations.ts'
+import { type LastRun, lastRuns } from '../../../domain/reporting/reports/last-runs.ts'
 import { listReportRuns } from '../../../domain/reporting/reports/list-runs.ts'
 import { getReport, listReports, type ReportRequest, type ReportRow } from '../../../domain/reporting/reports/report.ts'
 import { resendRun } from '../../../domain/reporting/reports/resend.ts'
 import type { ReportRunRow } from '../../../domain/reporting/reports/run.ts'
 import { sendTest } from '../../../domain/reporting/reports/send-test.ts'
+import { slotsOfReport, slotsOfSchedule, type UpcomingSlots } from '../../../domain/reporting/reports/upcoming-slots.ts'
 import { deleteReport, updateReport } from '../../../domain/reporting/reports/update.ts'
 import type { Input } from '../../../schemas/operation-types.ts'
 import { Problem } from '../../errors.ts'
 import { expensiveRead, inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, fullList, offsetPage, restartedHeader } from '../../pagination.ts'
+import { wholeSeconds } from '../../time.ts'
 
 const report = (row: ReportRow, environment: EnvironmentKind) => ({
   object: 'scheduled_report' as const,
@@ -38,6 +41,13 @@ const report = (row: ReportRow, environment: EnvironmentKind) => ({
   type: row.type,
   include: row.include,
   formula_guard: row.formula_guard,
+})
+
+/** With what time alone changes, which no audit entry has. */
+const shown = (row: ReportRow, environment: EnvironmentKind, last: LastRun | undefined) => ({
+  ...report(row, environment),
+  next_slot: row.next_slot,
+  last_run: last ?? null,
 })
 
 type Given = Input<'v4CreateScheduledReport'>['body']
@@ -68,15 +78,21 @@ function request(body: Given, kind: EnvironmentKind): ReportRequest {
 
 export const v4ListScheduledReports = onPool('v4ListScheduledReports', async ({ query, environment, environmentKind, db }) => {
   const rows = await listReports(db, environment, query)
-  return { body: offsetPage({ url: '/v4/scheduled-reports', rows, limit: query.limit, item: row => report(row, environmentKind) }) }
+  const last = await lastRuns(
+    db,
+    environment,
+    rows.map(({ id }) => id),
+  )
+  const item = (row: ReportRow) => shown(row, environmentKind, last.get(row.id))
+  return { body: offsetPage({ url: '/v4/scheduled-reports', rows, limit: query.limit, item }) }
 })
 
 export const v4CreateScheduledReport = inTransaction(
   'v4CreateScheduledReport',
   async ({ body, environment, environmentKind, trail, tx }) => {
-    const made = report(await createReport(tx, environment, request(body, environmentKind)), environmentKind)
-    await audit(tx, trail, { resource: 'scheduled_report', id: made.id, after: made })
-    return { body: made }
+    const made = await createReport(tx, environment, request(body, environmentKind))
+    await audit(tx, trail, { resource: 'scheduled_report', id: made.id, after: report(made, environmentKind) })
+    return { body: shown(made, environmentKind, undefined) }
   },
 )
 
@@ -84,18 +100,39 @@ export const v4ListScheduledReportDestinations = onPool('v4ListScheduledReportDe
   body: fullList('/v4/scheduled-reports/destinations', await listDestinations(db, environment)),
 }))
 
-export const v4GetScheduledReport = onPool('v4GetScheduledReport', async ({ path, environment, environmentKind, db }) => ({
-  body: report(await getReport(db, environment, path.report_id), environmentKind),
+const slotList = <const Url extends string>(url: Url, { timezone, asOf, slots }: UpcomingSlots) => ({
+  object: 'list' as const,
+  url,
+  timezone,
+  as_of: asOf,
+  data: slots.map(({ at, ...slot }) => ({ object: 'scheduled_report_slot' as const, at: wholeSeconds(at), ...slot })),
+  has_more: true as const,
+})
+
+export const v4PreviewScheduledReportSlots = onPool('v4PreviewScheduledReportSlots', async ({ query, environment, db }) => {
+  const { limit, weekday = null, day_of_month = null, ...rest } = query
+  const slots = await slotsOfSchedule(db, environment, { ...rest, weekday, day_of_month }, limit)
+  return { body: slotList('/v4/scheduled-reports/slots', slots) }
+})
+
+export const v4ListScheduledReportSlots = onPool('v4ListScheduledReportSlots', async ({ path, query, environment, db }) => ({
+  body: slotList(`/v4/scheduled-reports/${path.report_id}/slots`, await slotsOfReport(db, environment, path.report_id, query.limit)),
 }))
+
+export const v4GetScheduledReport = onPool('v4GetScheduledReport', async ({ path, environment, environmentKind, db }) => {
+  const row = await getReport(db, environment, path.report_id)
+  return { body: shown(row, environmentKind, (await lastRuns(db, environment, [row.id])).get(row.id)) }
+})
 
 export const v4UpdateScheduledReport = inTransaction(
   'v4UpdateScheduledReport',
   async ({ path, body, environment, environmentKind, trail, tx }) => {
     const { before, after } = await updateReport(tx, environment, path.report_id, request(body, environmentKind))
-    const shown = report(after, environmentKind)
-    if (before)
-      await audit(tx, trail, { resource: 'scheduled_report', id: shown.id, before: report(before, environmentKind), after: shown })
-    return { body: shown }
+    if (before) {
+      const sides = { before: report(before, environmentKind), after: report(after, environmentKind) }
+      await audit(tx, trail, { resource: 'scheduled_report', id: after.id, ...sides })
+    }
+    return { body: shown(after, environmentKind, (await lastRuns(tx, environment, [after.id])).get(after.id)) }
   },
 )
 

@@ -34,7 +34,7 @@ const DECLINED: Record<LedgerKind, string[]> = {
   report_slots: ['withheld', 'skipped'],
   automation_runs: ['skipped', 'cancelled'],
   deliveries: [],
-  exports: [],
+  exports: ['cancelled'],
 }
 /** Reasons of a failed delivery that follow from a request: the delivery counts as declined. */
 const REQUESTED_REASONS = ['integration_deleted', RUN_CANCELLED, USER_DELETED]

@@ -7,6 +7,7 @@ import { outwardFrom, outwardTo } from '../../durable/ledger-history/compact.ts'
 import type { LedgerKind } from '../../durable/ledger-history/history.ts'
 import { OPEN_DELIVERY } from '../../integrations/deliveries/delivery.ts'
 import type { Environment } from '../../kernel/environment.ts'
+import { EXPORT_REASON } from '../../reporting/exports/export.ts'
 import type { Schedule } from '../../reporting/reports/slots.ts'
 
 /** The jobs of a kind with the same outcome and reason. `outcome` null: they have not ended. */
@@ -51,7 +52,7 @@ with recursive ${GROUPS_OF_ENVIRONMENT}, counted as (
     union all
     ${countSql('deliveries', 'deliveries', OPEN_DELIVERY)}
     union all
-    select 'exports', case when status in ('done', 'failed') then status end, coalesce(error ->> 'code', ''), count(*) as count from exports
+    select 'exports', case when status not in ('new', 'processing') then status end, coalesce(${EXPORT_REASON}, ''), count(*) as count from exports
     where 'exports' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 and report_run is null group by 2, 3
     union all
     select 'report_slots', case when status = 'finished' then outcome end, coalesce(reason, ''), count(*) as count from report_runs

@@ -134,7 +134,7 @@ export async function finalCounts(db: Db, environment: Environment): Promise<Fin
          + coalesce((select count from deleted where kind = 'automation_runs'), 0)::bigint as automation_runs,
        (select count(*) from deliveries where environment = $1 and ended_at is not null)
          + coalesce((select count from deleted where kind = 'deliveries'), 0)::bigint as deliveries,
-       (select count(*) from exports where environment = $1 and status in ('done', 'failed') and report_run is null)
+       (select count(*) from exports where environment = $1 and status in ('done', 'failed', 'cancelled') and report_run is null)
          + coalesce((select count from deleted where kind = 'exports'), 0)::bigint as exports`,
     [environment],
   )

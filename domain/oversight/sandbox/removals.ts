@@ -6,7 +6,7 @@ import { RATES_DUE } from '../../purchases/rates/changes.ts'
 import { eraseQueues, eraseQueuesOf } from '../../purchases/store-inbox/queues.ts'
 import { CONFIGURATION_OF_STORE } from '../../purchases/stores/config.ts'
 import type { Store } from '../../purchases/subscriptions/purchase.ts'
-import { RETENTION_WORKFLOW } from '../../reporting/exports/finish.ts'
+import { AFTER_WRITER_SECONDS, RETENTION_WORKFLOW } from '../../reporting/exports/finish.ts'
 import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
 
 /** The kind of the job that empties a sandbox. Its id is the environment. */
@@ -59,9 +59,6 @@ const lineages: Removal = async (tx, environment) => {
 
 /** Sandbox notifications that led to no purchase. */
 const queues: Removal = async (tx, environment) => (await eraseQueuesOf(tx, environment, WITH_OTHERS)) === WITH_OTHERS
-
-/** A worker that still writes a part has lost its claim, and notices that within its lease. */
-const AFTER_WRITER_SECONDS = 60
 
 /** The records are deleted now. Runs of their own remove the files and need no record: the storage may be unavailable at this moment. */
 const exportRecords: Removal = async (tx, environment) => {

@@ -65,7 +65,7 @@ const THINGS = [
     'report_run',
     'report_runs',
     `${nameOf('scheduled_reports', 'n.report_name', 't.report_id')} as title, coalesce(t.outcome, t.status) as status,
-     to_char(t.slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as more, null as parent`,
+     to_char(t.slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as more, t.report_id as parent`,
   ),
 ]
 

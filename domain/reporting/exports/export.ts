@@ -33,7 +33,7 @@ export type ExportFormat = 'csv' | 'json' | 'ndjson' | 'parquet'
 /** How long a file can be downloaded. */
 export const FILE_DAYS = 7
 
-type ExportStatus = 'new' | 'processing' | 'done' | 'failed'
+type ExportStatus = 'new' | 'processing' | 'done' | 'failed' | 'cancelled'
 export type Part = { name: string; rows: number; bytes: number }
 export type ExportFailure = { code: 'storage_error' | 'upstream_timeout' | 'unknown_error'; message: string }
 
@@ -65,13 +65,25 @@ export type ExportRow = {
   created_at: string
   expires_at: string | null
   is_expired: boolean
+  /** The report run whose file it is. */
+  report_run: string | null
+  /** The report of that run. Only reads have it: an export is made with its run. */
+  report_id?: string | null
 }
 
 export const EXPORT_COLUMNS = `id, status, type, format, compression, formula_guard, include, platform, segment_id, from_timestamp, to_timestamp, updated_from, updated_to, from_offsets, to_offsets,
-  rows_written, bytes, sha256, parts, error, created_at, expires_at, coalesce(expires_at <= environment_now(environment), false) as is_expired`
+  rows_written, bytes, sha256, parts, error, created_at, expires_at, coalesce(expires_at <= environment_now(environment), false) as is_expired, report_run`
+
+const READ_COLUMNS = `${EXPORT_COLUMNS}, (select r.report_id from report_runs r where r.environment = exports.environment and r.id = exports.report_run) as report_id`
+
+/** Reason of an export that somebody cancelled. */
+export const EXPORT_CANCELLED = 'cancelled_by_api'
+
+/** In SQL: why an export has no file, as the ledger counts it. */
+export const EXPORT_REASON = `case when status = 'cancelled' then '${EXPORT_CANCELLED}' else error ->> 'code' end`
 
 export async function getExport(db: Db, environment: Environment, id: string): Promise<ExportRow> {
-  const { rows } = await db.query<ExportRow>(`select ${EXPORT_COLUMNS} from exports where environment = $1 and id = $2`, [environment, id])
+  const { rows } = await db.query<ExportRow>(`select ${READ_COLUMNS} from exports where environment = $1 and id = $2`, [environment, id])
   if (!rows[0]) throw notFound('export')
   return rows[0]
 }
@@ -85,7 +97,7 @@ export async function findDownload(db: Db, id: string): Promise<ExportRow | null
   return rows[0] && !rows[0].is_expired ? rows[0] : null
 }
 
-const LISTED = { table: 'exports', columns: EXPORT_COLUMNS, order: 'newest' as const }
+const LISTED = { table: 'exports', columns: READ_COLUMNS, order: 'newest' as const }
 
 /** Newest first, after the row `after`. Returns `limit` + 1 rows when more rows follow. */
 export const listExports = (db: Db, environment: Environment, limit: number, after: string | undefined): Promise<Page<ExportRow>> =>

@@ -3,12 +3,14 @@ import { createRun, createRunsOf, type NewRun } from '../../durable/jobs/workflo
 import { addToLedgerHistory } from '../../durable/ledger-history/history.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
-import { type ExportFailure, FILE_DAYS, type Part } from './export.ts'
+import { EXPORT_REASON, type ExportFailure, FILE_DAYS, type Part } from './export.ts'
 import { deleteMembers } from './members.ts'
 
 const RECORD_DAYS = 90
 const DAY_SECONDS = 86_400
 export const RETENTION_WORKFLOW = { workflow: 'export-retention', version: 1 } as const
+/** A worker that still writes a part has lost its claim, and notices that within its lease. */
+export const AFTER_WRITER_SECONDS = 60
 
 type FinishedFile = { parts: Part[]; bytes: number; sha256: string }
 export type PublishedFile = FinishedFile & { environment: Environment; id: string }
@@ -99,7 +101,7 @@ export async function removeLater(tx: Tx, environment: Environment, id: string, 
 // The ledger counts a report's slot by its run, and not by the export of its file.
 const DELETE_RECORD = `
 with deleted as (
-  delete from exports where environment = $1 and id = $2 returning environment, status, error ->> 'code' as reason, created_at, report_run
+  delete from exports where environment = $1 and id = $2 returning environment, status, ${EXPORT_REASON} as reason, created_at, report_run
 ), counted as (
   select * from deleted where report_run is null
 )

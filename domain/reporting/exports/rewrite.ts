@@ -25,7 +25,7 @@ type ErasureState = 'unfinished' | 'present' | 'useless' | 'over'
 export async function erasureState(db: Db, environment: Environment, id: string, pseudonym: string): Promise<ErasureState> {
   const { rows } = await db.query<{ state: ErasureState }>(
     `select case when not to_erase @> array[$3::text] then 'over' when status in ('new', 'processing') then 'unfinished'
-       when status = 'failed' or expires_at <= environment_now($1) then 'useless' else 'present' end as state
+       when status in ('failed', 'cancelled') or expires_at <= environment_now($1) then 'useless' else 'present' end as state
      from exports where environment = $1 and id = $2`,
     [environment, id, pseudonym],
   )
@@ -76,7 +76,7 @@ type Usage = { useless: boolean; parts: Part[] | null; rewriting: number[] }
 /** The parts of a file and the unfinished runs that rewrite it, from one snapshot. */
 export async function usageOf(db: Db, environment: Environment, id: string, runs: number[]): Promise<Usage> {
   const { rows } = await db.query<Usage>(
-    `select x.id is null or x.status = 'failed' or coalesce(x.expires_at <= t.now, false) as useless, x.parts,
+    `select x.id is null or x.status in ('failed', 'cancelled') or coalesce(x.expires_at <= t.now, false) as useless, x.parts,
        array(select r.id from runs r where r.id = any ($3::bigint[]) and r.environment = $1 and r.workflow = $4 and r.finished_at is null)
          as rewriting
      from environment_now($1) t(now) left join exports x on x.environment = $1 and x.id = $2`,

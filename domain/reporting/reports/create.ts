@@ -8,21 +8,29 @@ import { lockDestinations, needsFormulaGuard } from './destinations.ts'
 import { inputValues, REPORT_COLUMNS, type ReportRequest, type ReportRow } from './report.ts'
 import { firstPosition } from './schedule-change.ts'
 import { scheduleSlot } from './slot-job.ts'
+import type { Schedule } from './slots.ts'
 
-/** Validates what a schema cannot express. Throws `invalid_data` with all faults. */
-export function validateReport({ input, destinationIds, faults: known }: ReportRequest): void {
-  const { timezone, cadence, weekday, day_of_month, included_range_days: days } = input
-  const faults: Detail[] = [...known]
+/** What a schema cannot say of a schedule. */
+export function scheduleFaults({ timezone, cadence, weekday, day_of_month }: Schedule): Detail[] {
+  const faults: Detail[] = []
   const requireOnlyFor = (only: string, field: string, value: unknown) => {
     if (cadence === only && value === null) faults.push({ field, message: `is required for ${only}` })
     if (cadence !== only && value !== null) faults.push({ field, message: `must be null unless cadence is ${only}` })
   }
-  if (input.include.length > 0 && !takesIncluded(input.type)) faults.push({ field: 'include', message: `must be empty for ${input.type}` })
-  if (cadence !== 'monthly' && ![1, 3, 7].includes(days))
-    faults.push({ field: 'included_range_days', message: 'must be 1, 3 or 7 unless cadence is monthly' })
   if (!isZone(timezone)) faults.push({ field: 'timezone', message: NO_ZONE })
   requireOnlyFor('weekly', 'weekday', weekday)
   requireOnlyFor('monthly', 'day_of_month', day_of_month)
+  return faults
+}
+
+/** Validates what a schema cannot express. Throws `invalid_data` with all faults. */
+export function validateReport({ input, destinationIds, faults: known }: ReportRequest): void {
+  const { cadence, included_range_days: days } = input
+  const faults: Detail[] = [...known]
+  if (input.include.length > 0 && !takesIncluded(input.type)) faults.push({ field: 'include', message: `must be empty for ${input.type}` })
+  if (cadence !== 'monthly' && ![1, 3, 7].includes(days))
+    faults.push({ field: 'included_range_days', message: 'must be 1, 3 or 7 unless cadence is monthly' })
+  faults.push(...scheduleFaults(input))
   for (const [i, id] of destinationIds.entries())
     if (destinationIds.indexOf(id) < i) faults.push({ field: `destinations[${i}].id`, message: 'must be named once' })
   if (faults.length > 0) throw invalidFields(faults)

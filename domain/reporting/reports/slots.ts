@@ -14,8 +14,11 @@ export type Schedule = {
   on_dst_overlap: 'first' | 'both'
 }
 
-/** Instants in ms. `day`: the local date, in days since 1970. `opens`: where the window begins if not at the edge of another day. */
-export type Slot = { at: number; day: number; isSkipped: boolean; opens: number | null }
+/**
+ * Instants in ms. `day`: the local date, in days since 1970. `clocks`: whether the zone's clocks skip the schedule's time on that day, or show it
+ * twice. `opens`: where the window begins if not at the edge of another day.
+ */
+export type Slot = { at: number; day: number; clocks: 'gap' | 'overlap' | null; isSkipped: boolean; opens: number | null }
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -32,9 +35,10 @@ function slotsOn(schedule: Schedule, zone: IANAZone, day: number): Slot[] {
   const moments = instantsOf(zone, localTime(schedule, day))
   if (isNoDate(moments)) return []
   const [first = 0, second] = moments.at
-  const slots = [{ at: first, day, isSkipped: moments.gap > 0 && schedule.on_dst_gap === 'skip', opens: null }]
+  const clocks = second !== undefined ? 'overlap' : moments.gap > 0 ? 'gap' : null
+  const slots: Slot[] = [{ at: first, day, clocks, isSkipped: clocks === 'gap' && schedule.on_dst_gap === 'skip', opens: null }]
   return second !== undefined && schedule.on_dst_overlap === 'both'
-    ? [...slots, { at: second, day, isSkipped: false, opens: first }]
+    ? [...slots, { at: second, day, clocks, isSkipped: false, opens: first }]
     : slots
 }
 

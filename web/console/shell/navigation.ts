@@ -24,6 +24,8 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
     group: 'What happens',
     entries: [
       { to: '/runs', icon: 'runs', text: 'Runs', key: 'n' },
+      { to: '/reports', icon: 'mail', text: 'Reports', key: 'r' },
+      { to: '/exports', icon: 'file', text: 'Exports', key: 'x' },
       { to: '/audit', icon: 'audit', text: 'Audit', key: 'd' },
     ],
   },

@@ -3198,9 +3198,9 @@ export type Export = {
     id: string;
     url: string;
     /**
-     * `new`, `processing`, then `done` or `failed`. The set may grow.
+     * `new`, `processing`, then `done`, `failed` or `cancelled`. The set may grow.
      */
-    status: 'new' | 'processing' | 'done' | 'failed';
+    status: 'new' | 'processing' | 'done' | 'failed' | 'cancelled';
     /**
      * As asked; null is all.
      */
@@ -3237,8 +3237,20 @@ export type Export = {
      * Progress; grows while processing. Afterwards the rows of the file, fewer when customers were erased since.
      */
     rows_written: number;
+    /**
+     * Of all events of a window, at most so many rows; null where only reading tells.
+     */
+    rows_expected: number | null;
     error: ExportFailure;
     manifest: ExportManifest;
+    /**
+     * The scheduled report whose file it is.
+     */
+    report_id: string | null;
+    /**
+     * The run of that report.
+     */
+    report_run_id: string | null;
 };
 
 /**
@@ -4677,6 +4689,70 @@ export type ScheduledReport = {
      * Further columns, in their order.
      */
     include: Array<IncludedColumn>;
+    /**
+     * Null for a draft.
+     */
+    next_slot: string | null;
+    last_run: ScheduledReportLastRun;
+};
+
+/**
+ * The run of the last slot that was taken; null before the first.
+ */
+export type ScheduledReportLastRun = {
+    id: string;
+    slot: Time;
+    status: 'pending' | 'running' | 'finished';
+    outcome: 'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped' | null;
+    reason: string | null;
+    rows: number | null;
+    finished_at: NullableTime;
+} | null;
+
+export type ScheduledReportSlot = {
+    object: 'scheduled_report_slot';
+    at: Time;
+    /**
+     * What the clocks of the zone show then.
+     */
+    local: string;
+    offset: string;
+    /**
+     * `skipped`: the clocks skip the time on that day, and the slot is recorded as skipped; `shifted`: it comes later; `twice`: the clocks show the time twice.
+     */
+    clock_change: 'skipped' | 'shifted' | 'twice' | null;
+    /**
+     * By how much the offset differs from that of the slot before.
+     */
+    offset_change_minutes: number;
+    /**
+     * From `as_of`; negative when the slot is due.
+     */
+    seconds_ahead: number;
+};
+
+export type ScheduledReportSlotList = {
+    object: ListObject;
+    url: string;
+    timezone: string;
+    as_of: Time;
+    data: Array<ScheduledReportSlot>;
+    /**
+     * Always true; slots have no end.
+     */
+    has_more: true;
+};
+
+export type ScheduledReportSlotPreview = {
+    object: ListObject;
+    url: '/v4/scheduled-reports/slots';
+    timezone: string;
+    as_of: Time;
+    data: Array<ScheduledReportSlot>;
+    /**
+     * Always true; slots have no end.
+     */
+    has_more: true;
 };
 
 export type ScheduledReportRun = {
@@ -14437,6 +14513,82 @@ export type V4GetExportResponses = {
 
 export type V4GetExportResponse = V4GetExportResponses[keyof V4GetExportResponses];
 
+export type V4CancelExportData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
+    };
+    path: {
+        /**
+         * Export id.
+         */
+        export_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/exports/{export_id}/cancel';
+};
+
+export type V4CancelExportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CancelExportError = V4CancelExportErrors[keyof V4CancelExportErrors];
+
+export type V4CancelExportResponses = {
+    /**
+     * The cancelled export.
+     */
+    200: Export;
+};
+
+export type V4CancelExportResponse = V4CancelExportResponses[keyof V4CancelExportResponses];
+
 export type V4ListScheduledReportsData = {
     body?: never;
     headers?: {
@@ -14630,6 +14782,94 @@ export type V4ListScheduledReportDestinationsResponses = {
 };
 
 export type V4ListScheduledReportDestinationsResponse = V4ListScheduledReportDestinationsResponses[keyof V4ListScheduledReportDestinationsResponses];
+
+export type V4PreviewScheduledReportSlotsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * As of reports.
+         */
+        send_at: string;
+        /**
+         * As of reports.
+         */
+        timezone?: string;
+        /**
+         * As of reports.
+         */
+        cadence?: 'daily' | 'weekly' | 'monthly';
+        /**
+         * Required for weekly, else absent.
+         */
+        weekday?: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
+        /**
+         * Required for monthly, else absent.
+         */
+        day_of_month?: number;
+        /**
+         * As of reports.
+         */
+        on_dst_gap?: 'shift' | 'skip';
+        /**
+         * As of reports.
+         */
+        on_dst_overlap?: 'first' | 'both';
+        /**
+         * Slots in the answer.
+         */
+        limit?: number;
+    };
+    url: '/v4/scheduled-reports/slots';
+};
+
+export type V4PreviewScheduledReportSlotsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4PreviewScheduledReportSlotsError = V4PreviewScheduledReportSlotsErrors[keyof V4PreviewScheduledReportSlotsErrors];
+
+export type V4PreviewScheduledReportSlotsResponses = {
+    /**
+     * The slots, in order.
+     */
+    200: ScheduledReportSlotPreview;
+};
+
+export type V4PreviewScheduledReportSlotsResponse = V4PreviewScheduledReportSlotsResponses[keyof V4PreviewScheduledReportSlotsResponses];
 
 export type V4DeleteScheduledReportData = {
     body?: never;
@@ -14834,6 +15074,75 @@ export type V4UpdateScheduledReportResponses = {
 };
 
 export type V4UpdateScheduledReportResponse = V4UpdateScheduledReportResponses[keyof V4UpdateScheduledReportResponses];
+
+export type V4ListScheduledReportSlotsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: {
+        /**
+         * Slots in the answer.
+         */
+        limit?: number;
+    };
+    url: '/v4/scheduled-reports/{report_id}/slots';
+};
+
+export type V4ListScheduledReportSlotsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListScheduledReportSlotsError = V4ListScheduledReportSlotsErrors[keyof V4ListScheduledReportSlotsErrors];
+
+export type V4ListScheduledReportSlotsResponses = {
+    /**
+     * The slots, in order.
+     */
+    200: ScheduledReportSlotList;
+};
+
+export type V4ListScheduledReportSlotsResponse = V4ListScheduledReportSlotsResponses[keyof V4ListScheduledReportSlotsResponses];
 
 export type V4SendTestScheduledReportData = {
     body?: never;
