@@ -1,0 +1,56 @@
+import { FORMER_SIGNING_SECRET } from '../config.ts'
+import type { MadeRequest } from '../probe.ts'
+import { providerOf } from '../providers.ts'
+
+export const MASK = '…'
+
+/** Headers with a credential, a signature or the time of one: each attempt makes them anew. */
+const MASKED_HEADER = /auth|key|token|secret|pass|cookie|sign|timestamp/
+
+const BODY_CHARACTERS = 8_192
+const ADDRESS_CHARACTERS = 4_096
+
+/** The texts under which a secret may stand in a request: as it is, in JSON, in an address, in a form, in base64. */
+function formsOf(secret: string): string[] {
+  const form = new URLSearchParams([['', secret]]).toString().slice(1)
+  const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), encodeURI(secret), form]
+  return [...forms, Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('base64url')]
+}
+
+/** The longest first: a secret may begin with another one. */
+function secretForms(slug: string, settings: Record<string, unknown>): string[] {
+  const names = [
+    FORMER_SIGNING_SECRET,
+    ...providerOf(slug)
+      .settings.filter(({ secret }) => secret)
+      .map(({ name }) => name),
+  ]
+  const secrets = names.flatMap(name => settings[name] ?? []).filter(value => typeof value === 'string' && value !== '')
+  return [...new Set((secrets as string[]).flatMap(formsOf))].sort((a, b) => b.length - a.length)
+}
+
+export type MaskedRequest = {
+  method: MadeRequest['method']
+  address: string
+  headers: Record<string, string>
+  body: string | null
+  body_length: number
+}
+
+/** The request as it may be shown: the provider's secrets, signatures and the time of signing are `…`. `settings`: opened. */
+export function maskedRequest(request: MadeRequest, slug: string, settings: Record<string, unknown>): MaskedRequest {
+  const forms = secretForms(slug, settings)
+  const masked = (text: string) => forms.reduce((rest, form) => rest.replaceAll(form, MASK), text)
+  const headers = Object.entries(request.headers).map(([name, value]): [string, string] => {
+    const lower = name.toLowerCase()
+    return [lower, MASKED_HEADER.test(lower) ? MASK : masked(value)]
+  })
+  const body = masked(request.body)
+  return {
+    method: request.method,
+    address: masked(request.url).slice(0, ADDRESS_CHARACTERS),
+    headers: Object.fromEntries(headers),
+    body: body === '' ? null : body.slice(0, BODY_CHARACTERS).toWellFormed(),
+    body_length: body.length,
+  }
+}
