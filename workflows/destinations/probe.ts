@@ -4,7 +4,7 @@ import { googleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
 import { REPORT_SLUGS, type ReportDestination, type ReportSlug } from '../report-destinations/report-destination.ts'
 import type { EventDestination, Sent } from './destination.ts'
-import { requestOf } from './made-request.ts'
+import { makeRequest } from './made-request.ts'
 import { eventDestinations } from './registry.ts'
 import { sendWithin } from './send-within.ts'
 
@@ -42,7 +42,7 @@ export function integrationProbe({ outgoing, allowPrivateNetwork, destinations =
     isAvailable: slug => destinations.has(slug) || isReportSlug(slug),
     requestOf: async content => {
       const destination = destinations.get(content.slug)
-      return destination ? requestOf(destination, content) : null
+      return destination ? makeRequest(destination, content) : null
     },
     tryIntegration: async sample => triedOf(await sendWithin(LIMIT_MS, [], signal => send(sample, signal))),
   }
