@@ -2696,7 +2696,7 @@ export interface paths {
         };
         /**
          * Get the providers
-         * @description Every provider with the platforms that it knows, by category.
+         * @description Every provider with the platforms that it knows and its settings, by category.
          */
         get: operations["v4GetIntegrationsMeta"];
         put?: never;
@@ -8250,6 +8250,21 @@ export interface components {
          *                 "iOS",
          *                 "Android",
          *                 "Stripe"
+         *               ],
+         *               "takes": [
+         *                 "events",
+         *                 "reports",
+         *                 "automations"
+         *               ],
+         *               "settings": [
+         *                 {
+         *                   "name": "url",
+         *                   "type": "url",
+         *                   "required": true,
+         *                   "choice": "address",
+         *                   "secret": false,
+         *                   "default": null
+         *                 }
          *               ]
          *             }
          *           ]
@@ -8270,7 +8285,37 @@ export interface components {
                 title: string;
                 slug: components["schemas"]["ProviderSlug"];
                 allowedStores: components["schemas"]["IntegrationPlatform"][];
+                /** @description What it receives of the service. */
+                takes: ("events" | "reports" | "automations")[];
+                /** @description What a configuration of it may name. */
+                settings: components["schemas"]["ProviderSetting"][];
             }[];
+        };
+        /**
+         * @example {
+         *       "name": "url",
+         *       "type": "url",
+         *       "required": true,
+         *       "choice": "address",
+         *       "secret": false,
+         *       "default": null
+         *     }
+         */
+        ProviderSetting: {
+            name: string;
+            /**
+             * @description `long`: a key of up to 16 KiB; `emails`: a list of addresses; `signing_secret`: `whsec_` and base64.
+             * @enum {string}
+             */
+            type: "text" | "long" | "url" | "email" | "port" | "boolean" | "emails" | "signing_secret";
+            /** @description Whether the integration cannot be started without it. */
+            required: boolean;
+            /** @description Of the settings with the same choice, one is enough. */
+            choice: string | null;
+            /** @description Whether it is never shown again. */
+            secret: boolean;
+            /** @description The value when it is unset, as a text. */
+            default: string | null;
         };
         /**
          * @example {

@@ -70403,7 +70403,9 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegrationsMeta = validate361;
 var schema622 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
+var schema623 = { "type": "object", "required": ["title", "items"], "additionalProperties": false, "properties": { "title": { "type": "string" }, "items": { "type": "array", "items": { "type": "object", "required": ["title", "slug", "allowedStores", "takes", "settings"], "additionalProperties": false, "properties": { "title": { "type": "string" }, "slug": { "$ref": "answer:ProviderSlug" }, "allowedStores": { "type": "array", "items": { "$ref": "answer:IntegrationPlatform" } }, "takes": { "type": "array", "items": { "type": "string", "enum": ["events", "reports", "automations"] } }, "settings": { "type": "array", "items": { "$ref": "answer:ProviderSetting" } } } } } }, "$id": "answer:ProviderCategory" };
 var schema624 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
+var schema626 = { "type": "object", "required": ["name", "type", "required", "choice", "secret", "default"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["text", "long", "url", "email", "port", "boolean", "emails", "signing_secret"] }, "required": { "type": "boolean" }, "choice": { "type": ["string", "null"] }, "secret": { "type": "boolean" }, "default": { "type": ["string", "null"] } }, "$id": "answer:ProviderSetting" };
 function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -70483,32 +70485,27 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (data2.takes === void 0) {
+              const err7 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/required", keyword: "required", params: { missingProperty: "takes" } };
+              if (vErrors === null) {
+                vErrors = [err7];
+              } else {
+                vErrors.push(err7);
+              }
+              errors++;
+            }
+            if (data2.settings === void 0) {
+              const err8 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/required", keyword: "required", params: { missingProperty: "settings" } };
+              if (vErrors === null) {
+                vErrors = [err8];
+              } else {
+                vErrors.push(err8);
+              }
+              errors++;
+            }
             for (const key1 in data2) {
-              if (!(key1 === "title" || key1 === "slug" || key1 === "allowedStores")) {
-                const err7 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-                if (vErrors === null) {
-                  vErrors = [err7];
-                } else {
-                  vErrors.push(err7);
-                }
-                errors++;
-              }
-            }
-            if (data2.title !== void 0) {
-              if (typeof data2.title !== "string") {
-                const err8 = { instancePath: instancePath + "/items/" + i0 + "/title", schemaPath: "#/properties/items/items/properties/title/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err8];
-                } else {
-                  vErrors.push(err8);
-                }
-                errors++;
-              }
-            }
-            if (data2.slug !== void 0) {
-              let data4 = data2.slug;
-              if (typeof data4 !== "string") {
-                const err9 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/type", keyword: "type", params: { type: "string" } };
+              if (!(key1 === "title" || key1 === "slug" || key1 === "allowedStores" || key1 === "takes" || key1 === "settings")) {
+                const err9 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
                   vErrors = [err9];
                 } else {
@@ -70516,12 +70513,35 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!(data4 === "amplitude" || data4 === "appmetrica" || data4 === "facebook" || data4 === "firebase" || data4 === "mixpanel" || data4 === "posthog" || data4 === "segment" || data4 === "searchads" || data4 === "adjust" || data4 === "appsflyer" || data4 === "branch" || data4 === "kochava" || data4 === "singular" || data4 === "split_metrics" || data4 === "asapty" || data4 === "tenjin" || data4 === "amazon_s3" || data4 === "google_cloud_storage" || data4 === "slack" || data4 === "webhooks" || data4 === "braze" || data4 === "clevertap" || data4 === "mailchimp" || data4 === "onesignal" || data4 === "pushwoosh" || data4 === "email")) {
-                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema624.enum } };
+            }
+            if (data2.title !== void 0) {
+              if (typeof data2.title !== "string") {
+                const err10 = { instancePath: instancePath + "/items/" + i0 + "/title", schemaPath: "#/properties/items/items/properties/title/type", keyword: "type", params: { type: "string" } };
                 if (vErrors === null) {
                   vErrors = [err10];
                 } else {
                   vErrors.push(err10);
+                }
+                errors++;
+              }
+            }
+            if (data2.slug !== void 0) {
+              let data4 = data2.slug;
+              if (typeof data4 !== "string") {
+                const err11 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err11];
+                } else {
+                  vErrors.push(err11);
+                }
+                errors++;
+              }
+              if (!(data4 === "amplitude" || data4 === "appmetrica" || data4 === "facebook" || data4 === "firebase" || data4 === "mixpanel" || data4 === "posthog" || data4 === "segment" || data4 === "searchads" || data4 === "adjust" || data4 === "appsflyer" || data4 === "branch" || data4 === "kochava" || data4 === "singular" || data4 === "split_metrics" || data4 === "asapty" || data4 === "tenjin" || data4 === "amazon_s3" || data4 === "google_cloud_storage" || data4 === "slack" || data4 === "webhooks" || data4 === "braze" || data4 === "clevertap" || data4 === "mailchimp" || data4 === "onesignal" || data4 === "pushwoosh" || data4 === "email")) {
+                const err12 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema624.enum } };
+                if (vErrors === null) {
+                  vErrors = [err12];
+                } else {
+                  vErrors.push(err12);
                 }
                 errors++;
               }
@@ -70533,60 +70553,276 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
                 for (let i1 = 0; i1 < len1; i1++) {
                   let data6 = data5[i1];
                   if (typeof data6 !== "string") {
-                    const err11 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/type", keyword: "type", params: { type: "string" } };
+                    const err13 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/type", keyword: "type", params: { type: "string" } };
                     if (vErrors === null) {
-                      vErrors = [err11];
+                      vErrors = [err13];
                     } else {
-                      vErrors.push(err11);
+                      vErrors.push(err13);
                     }
                     errors++;
                   }
                   if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe")) {
-                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema611.enum } };
+                    const err14 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema611.enum } };
                     if (vErrors === null) {
-                      vErrors = [err12];
+                      vErrors = [err14];
                     } else {
-                      vErrors.push(err12);
+                      vErrors.push(err14);
                     }
                     errors++;
                   }
                 }
               } else {
-                const err13 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores", schemaPath: "#/properties/items/items/properties/allowedStores/type", keyword: "type", params: { type: "array" } };
+                const err15 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores", schemaPath: "#/properties/items/items/properties/allowedStores/type", keyword: "type", params: { type: "array" } };
                 if (vErrors === null) {
-                  vErrors = [err13];
+                  vErrors = [err15];
                 } else {
-                  vErrors.push(err13);
+                  vErrors.push(err15);
+                }
+                errors++;
+              }
+            }
+            if (data2.takes !== void 0) {
+              let data7 = data2.takes;
+              if (Array.isArray(data7)) {
+                const len2 = data7.length;
+                for (let i2 = 0; i2 < len2; i2++) {
+                  let data8 = data7[i2];
+                  if (typeof data8 !== "string") {
+                    const err16 = { instancePath: instancePath + "/items/" + i0 + "/takes/" + i2, schemaPath: "#/properties/items/items/properties/takes/items/type", keyword: "type", params: { type: "string" } };
+                    if (vErrors === null) {
+                      vErrors = [err16];
+                    } else {
+                      vErrors.push(err16);
+                    }
+                    errors++;
+                  }
+                  if (!(data8 === "events" || data8 === "reports" || data8 === "automations")) {
+                    const err17 = { instancePath: instancePath + "/items/" + i0 + "/takes/" + i2, schemaPath: "#/properties/items/items/properties/takes/items/enum", keyword: "enum", params: { allowedValues: schema623.properties.items.items.properties.takes.items.enum } };
+                    if (vErrors === null) {
+                      vErrors = [err17];
+                    } else {
+                      vErrors.push(err17);
+                    }
+                    errors++;
+                  }
+                }
+              } else {
+                const err18 = { instancePath: instancePath + "/items/" + i0 + "/takes", schemaPath: "#/properties/items/items/properties/takes/type", keyword: "type", params: { type: "array" } };
+                if (vErrors === null) {
+                  vErrors = [err18];
+                } else {
+                  vErrors.push(err18);
+                }
+                errors++;
+              }
+            }
+            if (data2.settings !== void 0) {
+              let data9 = data2.settings;
+              if (Array.isArray(data9)) {
+                const len3 = data9.length;
+                for (let i3 = 0; i3 < len3; i3++) {
+                  let data10 = data9[i3];
+                  if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
+                    if (data10.name === void 0) {
+                      const err19 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3, schemaPath: "answer:ProviderSetting/required", keyword: "required", params: { missingProperty: "name" } };
+                      if (vErrors === null) {
+                        vErrors = [err19];
+                      } else {
+                        vErrors.push(err19);
+                      }
+                      errors++;
+                    }
+                    if (data10.type === void 0) {
+                      const err20 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3, schemaPath: "answer:ProviderSetting/required", keyword: "required", params: { missingProperty: "type" } };
+                      if (vErrors === null) {
+                        vErrors = [err20];
+                      } else {
+                        vErrors.push(err20);
+                      }
+                      errors++;
+                    }
+                    if (data10.required === void 0) {
+                      const err21 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3, schemaPath: "answer:ProviderSetting/required", keyword: "required", params: { missingProperty: "required" } };
+                      if (vErrors === null) {
+                        vErrors = [err21];
+                      } else {
+                        vErrors.push(err21);
+                      }
+                      errors++;
+                    }
+                    if (data10.choice === void 0) {
+                      const err22 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3, schemaPath: "answer:ProviderSetting/required", keyword: "required", params: { missingProperty: "choice" } };
+                      if (vErrors === null) {
+                        vErrors = [err22];
+                      } else {
+                        vErrors.push(err22);
+                      }
+                      errors++;
+                    }
+                    if (data10.secret === void 0) {
+                      const err23 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3, schemaPath: "answer:ProviderSetting/required", keyword: "required", params: { missingProperty: "secret" } };
+                      if (vErrors === null) {
+                        vErrors = [err23];
+                      } else {
+                        vErrors.push(err23);
+                      }
+                      errors++;
+                    }
+                    if (data10.default === void 0) {
+                      const err24 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3, schemaPath: "answer:ProviderSetting/required", keyword: "required", params: { missingProperty: "default" } };
+                      if (vErrors === null) {
+                        vErrors = [err24];
+                      } else {
+                        vErrors.push(err24);
+                      }
+                      errors++;
+                    }
+                    for (const key2 in data10) {
+                      if (!(key2 === "name" || key2 === "type" || key2 === "required" || key2 === "choice" || key2 === "secret" || key2 === "default")) {
+                        const err25 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3, schemaPath: "answer:ProviderSetting/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+                        if (vErrors === null) {
+                          vErrors = [err25];
+                        } else {
+                          vErrors.push(err25);
+                        }
+                        errors++;
+                      }
+                    }
+                    if (data10.name !== void 0) {
+                      let data11 = data10.name;
+                      if (typeof data11 === "string") {
+                        if (func2(data11) < 1) {
+                          const err26 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3 + "/name", schemaPath: "answer:ProviderSetting/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
+                          if (vErrors === null) {
+                            vErrors = [err26];
+                          } else {
+                            vErrors.push(err26);
+                          }
+                          errors++;
+                        }
+                      } else {
+                        const err27 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3 + "/name", schemaPath: "answer:ProviderSetting/properties/name/type", keyword: "type", params: { type: "string" } };
+                        if (vErrors === null) {
+                          vErrors = [err27];
+                        } else {
+                          vErrors.push(err27);
+                        }
+                        errors++;
+                      }
+                    }
+                    if (data10.type !== void 0) {
+                      let data12 = data10.type;
+                      if (typeof data12 !== "string") {
+                        const err28 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3 + "/type", schemaPath: "answer:ProviderSetting/properties/type/type", keyword: "type", params: { type: "string" } };
+                        if (vErrors === null) {
+                          vErrors = [err28];
+                        } else {
+                          vErrors.push(err28);
+                        }
+                        errors++;
+                      }
+                      if (!(data12 === "text" || data12 === "long" || data12 === "url" || data12 === "email" || data12 === "port" || data12 === "boolean" || data12 === "emails" || data12 === "signing_secret")) {
+                        const err29 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3 + "/type", schemaPath: "answer:ProviderSetting/properties/type/enum", keyword: "enum", params: { allowedValues: schema626.properties.type.enum } };
+                        if (vErrors === null) {
+                          vErrors = [err29];
+                        } else {
+                          vErrors.push(err29);
+                        }
+                        errors++;
+                      }
+                    }
+                    if (data10.required !== void 0) {
+                      if (typeof data10.required !== "boolean") {
+                        const err30 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3 + "/required", schemaPath: "answer:ProviderSetting/properties/required/type", keyword: "type", params: { type: "boolean" } };
+                        if (vErrors === null) {
+                          vErrors = [err30];
+                        } else {
+                          vErrors.push(err30);
+                        }
+                        errors++;
+                      }
+                    }
+                    if (data10.choice !== void 0) {
+                      let data14 = data10.choice;
+                      if (typeof data14 !== "string" && data14 !== null) {
+                        const err31 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3 + "/choice", schemaPath: "answer:ProviderSetting/properties/choice/type", keyword: "type", params: { type: schema626.properties.choice.type } };
+                        if (vErrors === null) {
+                          vErrors = [err31];
+                        } else {
+                          vErrors.push(err31);
+                        }
+                        errors++;
+                      }
+                    }
+                    if (data10.secret !== void 0) {
+                      if (typeof data10.secret !== "boolean") {
+                        const err32 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3 + "/secret", schemaPath: "answer:ProviderSetting/properties/secret/type", keyword: "type", params: { type: "boolean" } };
+                        if (vErrors === null) {
+                          vErrors = [err32];
+                        } else {
+                          vErrors.push(err32);
+                        }
+                        errors++;
+                      }
+                    }
+                    if (data10.default !== void 0) {
+                      let data16 = data10.default;
+                      if (typeof data16 !== "string" && data16 !== null) {
+                        const err33 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3 + "/default", schemaPath: "answer:ProviderSetting/properties/default/type", keyword: "type", params: { type: schema626.properties.default.type } };
+                        if (vErrors === null) {
+                          vErrors = [err33];
+                        } else {
+                          vErrors.push(err33);
+                        }
+                        errors++;
+                      }
+                    }
+                  } else {
+                    const err34 = { instancePath: instancePath + "/items/" + i0 + "/settings/" + i3, schemaPath: "answer:ProviderSetting/type", keyword: "type", params: { type: "object" } };
+                    if (vErrors === null) {
+                      vErrors = [err34];
+                    } else {
+                      vErrors.push(err34);
+                    }
+                    errors++;
+                  }
+                }
+              } else {
+                const err35 = { instancePath: instancePath + "/items/" + i0 + "/settings", schemaPath: "#/properties/items/items/properties/settings/type", keyword: "type", params: { type: "array" } };
+                if (vErrors === null) {
+                  vErrors = [err35];
+                } else {
+                  vErrors.push(err35);
                 }
                 errors++;
               }
             }
           } else {
-            const err14 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/type", keyword: "type", params: { type: "object" } };
+            const err36 = { instancePath: instancePath + "/items/" + i0, schemaPath: "#/properties/items/items/type", keyword: "type", params: { type: "object" } };
             if (vErrors === null) {
-              vErrors = [err14];
+              vErrors = [err36];
             } else {
-              vErrors.push(err14);
+              vErrors.push(err36);
             }
             errors++;
           }
         }
       } else {
-        const err15 = { instancePath: instancePath + "/items", schemaPath: "#/properties/items/type", keyword: "type", params: { type: "array" } };
+        const err37 = { instancePath: instancePath + "/items", schemaPath: "#/properties/items/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err15];
+          vErrors = [err37];
         } else {
-          vErrors.push(err15);
+          vErrors.push(err37);
         }
         errors++;
       }
     }
   } else {
-    const err16 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err38 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err16];
+      vErrors = [err38];
     } else {
-      vErrors.push(err16);
+      vErrors.push(err38);
     }
     errors++;
   }
@@ -70711,9 +70947,9 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAppleAdsConnection = validate364;
-var schema626 = { "type": "object", "required": ["object", "url", "status", "next_action", "dashboard_url", "reporting", "campaign_management", "orgs", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["apple_ads_connection"] }, "url": { "type": "string", "enum": ["/v4/integrations/apple-ads/connection"] }, "status": { "type": "string", "enum": ["not_connected", "verifying", "connected", "legacy_credentials", "error"] }, "next_action": { "type": "string", "enum": ["none", "connect", "wait", "reconnect", "grant_permissions"] }, "dashboard_url": { "type": ["string", "null"] }, "reporting": { "$ref": "answer:AppleAdsReporting" }, "campaign_management": { "$ref": "answer:AppleAdsCampaignManagement" }, "orgs": { "type": "array", "items": { "$ref": "answer:AppleAdsOrg" } }, "error": { "type": ["string", "null"] } }, "$id": "answer:AppleAdsConnection" };
-var schema627 = { "type": "object", "required": ["state", "last_synced_at", "data_through"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "syncing", "unavailable"] }, "last_synced_at": { "type": ["string", "null"], "format": "date-time" }, "data_through": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" } }, "$id": "answer:AppleAdsReporting" };
-var schema628 = { "type": "object", "required": ["state", "can_write", "reason_code"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "unknown", "unavailable"] }, "can_write": { "type": "boolean" }, "reason_code": { "type": ["string", "null"], "enum": ["permissions_not_checked_yet", "permission_data_stale", "permission_missing", "not_connected", null] } }, "$id": "answer:AppleAdsCampaignManagement" };
+var schema627 = { "type": "object", "required": ["object", "url", "status", "next_action", "dashboard_url", "reporting", "campaign_management", "orgs", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["apple_ads_connection"] }, "url": { "type": "string", "enum": ["/v4/integrations/apple-ads/connection"] }, "status": { "type": "string", "enum": ["not_connected", "verifying", "connected", "legacy_credentials", "error"] }, "next_action": { "type": "string", "enum": ["none", "connect", "wait", "reconnect", "grant_permissions"] }, "dashboard_url": { "type": ["string", "null"] }, "reporting": { "$ref": "answer:AppleAdsReporting" }, "campaign_management": { "$ref": "answer:AppleAdsCampaignManagement" }, "orgs": { "type": "array", "items": { "$ref": "answer:AppleAdsOrg" } }, "error": { "type": ["string", "null"] } }, "$id": "answer:AppleAdsConnection" };
+var schema628 = { "type": "object", "required": ["state", "last_synced_at", "data_through"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "syncing", "unavailable"] }, "last_synced_at": { "type": ["string", "null"], "format": "date-time" }, "data_through": { "type": ["string", "null"], "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" } }, "$id": "answer:AppleAdsReporting" };
+var schema629 = { "type": "object", "required": ["state", "can_write", "reason_code"], "additionalProperties": false, "properties": { "state": { "type": "string", "enum": ["ready", "unknown", "unavailable"] }, "can_write": { "type": "boolean" }, "reason_code": { "type": ["string", "null"], "enum": ["permissions_not_checked_yet", "permission_data_stale", "permission_missing", "not_connected", null] } }, "$id": "answer:AppleAdsCampaignManagement" };
 function validate364(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -70801,7 +71037,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema626.properties, key0)) {
+      if (!func36.call(schema627.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -70823,7 +71059,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple_ads_connection")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema626.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema627.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -70844,7 +71080,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations/apple-ads/connection")) {
-        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema626.properties.url.enum } };
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema627.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -70865,7 +71101,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "not_connected" || data2 === "verifying" || data2 === "connected" || data2 === "legacy_credentials" || data2 === "error")) {
-        const err15 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema626.properties.status.enum } };
+        const err15 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema627.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -70886,7 +71122,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "none" || data3 === "connect" || data3 === "wait" || data3 === "reconnect" || data3 === "grant_permissions")) {
-        const err17 = { instancePath: instancePath + "/next_action", schemaPath: "#/properties/next_action/enum", keyword: "enum", params: { allowedValues: schema626.properties.next_action.enum } };
+        const err17 = { instancePath: instancePath + "/next_action", schemaPath: "#/properties/next_action/enum", keyword: "enum", params: { allowedValues: schema627.properties.next_action.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -70898,7 +71134,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.dashboard_url !== void 0) {
       let data4 = data.dashboard_url;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err18 = { instancePath: instancePath + "/dashboard_url", schemaPath: "#/properties/dashboard_url/type", keyword: "type", params: { type: schema626.properties.dashboard_url.type } };
+        const err18 = { instancePath: instancePath + "/dashboard_url", schemaPath: "#/properties/dashboard_url/type", keyword: "type", params: { type: schema627.properties.dashboard_url.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -70960,7 +71196,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "ready" || data6 === "syncing" || data6 === "unavailable")) {
-            const err24 = { instancePath: instancePath + "/reporting/state", schemaPath: "answer:AppleAdsReporting/properties/state/enum", keyword: "enum", params: { allowedValues: schema627.properties.state.enum } };
+            const err24 = { instancePath: instancePath + "/reporting/state", schemaPath: "answer:AppleAdsReporting/properties/state/enum", keyword: "enum", params: { allowedValues: schema628.properties.state.enum } };
             if (vErrors === null) {
               vErrors = [err24];
             } else {
@@ -70972,7 +71208,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.last_synced_at !== void 0) {
           let data7 = data5.last_synced_at;
           if (typeof data7 !== "string" && data7 !== null) {
-            const err25 = { instancePath: instancePath + "/reporting/last_synced_at", schemaPath: "answer:AppleAdsReporting/properties/last_synced_at/type", keyword: "type", params: { type: schema627.properties.last_synced_at.type } };
+            const err25 = { instancePath: instancePath + "/reporting/last_synced_at", schemaPath: "answer:AppleAdsReporting/properties/last_synced_at/type", keyword: "type", params: { type: schema628.properties.last_synced_at.type } };
             if (vErrors === null) {
               vErrors = [err25];
             } else {
@@ -70995,7 +71231,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.data_through !== void 0) {
           let data8 = data5.data_through;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err27 = { instancePath: instancePath + "/reporting/data_through", schemaPath: "answer:AppleAdsReporting/properties/data_through/type", keyword: "type", params: { type: schema627.properties.data_through.type } };
+            const err27 = { instancePath: instancePath + "/reporting/data_through", schemaPath: "answer:AppleAdsReporting/properties/data_through/type", keyword: "type", params: { type: schema628.properties.data_through.type } };
             if (vErrors === null) {
               vErrors = [err27];
             } else {
@@ -71078,7 +71314,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data10 === "ready" || data10 === "unknown" || data10 === "unavailable")) {
-            const err35 = { instancePath: instancePath + "/campaign_management/state", schemaPath: "answer:AppleAdsCampaignManagement/properties/state/enum", keyword: "enum", params: { allowedValues: schema628.properties.state.enum } };
+            const err35 = { instancePath: instancePath + "/campaign_management/state", schemaPath: "answer:AppleAdsCampaignManagement/properties/state/enum", keyword: "enum", params: { allowedValues: schema629.properties.state.enum } };
             if (vErrors === null) {
               vErrors = [err35];
             } else {
@@ -71101,7 +71337,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         if (data9.reason_code !== void 0) {
           let data12 = data9.reason_code;
           if (typeof data12 !== "string" && data12 !== null) {
-            const err37 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/type", keyword: "type", params: { type: schema628.properties.reason_code.type } };
+            const err37 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/type", keyword: "type", params: { type: schema629.properties.reason_code.type } };
             if (vErrors === null) {
               vErrors = [err37];
             } else {
@@ -71110,7 +71346,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data12 === "permissions_not_checked_yet" || data12 === "permission_data_stale" || data12 === "permission_missing" || data12 === "not_connected" || data12 === null)) {
-            const err38 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/enum", keyword: "enum", params: { allowedValues: schema628.properties.reason_code.enum } };
+            const err38 = { instancePath: instancePath + "/campaign_management/reason_code", schemaPath: "answer:AppleAdsCampaignManagement/properties/reason_code/enum", keyword: "enum", params: { allowedValues: schema629.properties.reason_code.enum } };
             if (vErrors === null) {
               vErrors = [err38];
             } else {
@@ -71250,7 +71486,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data19 = data.error;
       if (typeof data19 !== "string" && data19 !== null) {
-        const err51 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema626.properties.error.type } };
+        const err51 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema627.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err51];
         } else {
@@ -71359,7 +71595,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateIntegrationStatusBody = validate366;
-var schema633 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
+var schema634 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
 function validate366(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -71397,7 +71633,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === 0 || data0 === 1)) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema633.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema634.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -71439,8 +71675,8 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationConfig = validate367;
-var schema634 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
-var schema636 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
+var schema635 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
+var schema637 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
 var pattern275 = new RegExp("^/v4/integrations/.+/config$", "u");
 var pattern276 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
 var pattern277 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
@@ -71532,7 +71768,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema634.properties, key0)) {
+      if (!func36.call(schema635.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -71554,7 +71790,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_config")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema634.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema635.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -71666,7 +71902,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data5 = data.events;
       if (!Array.isArray(data5) && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema636.type } };
+        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema637.type } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -71842,7 +72078,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "price" || data9 === "proceeds")) {
-        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema634.properties.revenue.enum } };
+        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema635.properties.revenue.enum } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -71918,8 +72154,8 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateIntegrationConfigBody = validate368;
-var schema640 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
-var schema642 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
+var schema641 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
+var schema643 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
 function validate369(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -71996,7 +72232,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data1 = data.events;
       if (!Array.isArray(data1) && data1 !== null) {
-        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema642.type } };
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema643.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -72237,7 +72473,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "price" || data5 === "proceeds")) {
-      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema640.properties.revenue.enum } };
+      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema641.properties.revenue.enum } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -72269,7 +72505,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationTest = validate371;
-var schema644 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
+var schema645 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
 var pattern282 = new RegExp("^/v4/integrations/.+/test$", "u");
 function validate371(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -72353,7 +72589,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema644.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema645.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -72398,7 +72634,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema644.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema645.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -72462,7 +72698,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema644.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema645.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -72564,10 +72800,10 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegrationDeliveryList = validate373;
 var pattern284 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
-var schema649 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
-var schema650 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
+var schema650 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
+var schema651 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
 var pattern285 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
-var schema651 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
+var schema652 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
 function validate375(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -72704,7 +72940,7 @@ function validate375(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
       if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
-        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema651.properties.duration_ms.type } };
+        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema652.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -72736,7 +72972,7 @@ function validate375(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema651.properties.http_status.type } };
+        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema652.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -72768,7 +73004,7 @@ function validate375(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema651.properties.error.type } };
+        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema652.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -72780,7 +73016,7 @@ function validate375(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.response !== void 0) {
       let data5 = data.response;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema651.properties.response.type } };
+        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema652.properties.response.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -72951,7 +73187,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema649.properties, key0)) {
+      if (!func36.call(schema650.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -72973,7 +73209,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_delivery")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema649.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema650.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -73095,7 +73331,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data6 = data.user_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema649.properties.user_id.type } };
+        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema650.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -73116,7 +73352,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "event" || data7 === "automation")) {
-        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema649.properties.source.enum } };
+        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema650.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -73128,7 +73364,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.run_id !== void 0) {
       let data8 = data.run_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema649.properties.run_id.type } };
+        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema650.properties.run_id.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -73149,7 +73385,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "pending" || data9 === "retrying" || data9 === "held" || data9 === "delivered" || data9 === "failed")) {
-        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema650.enum } };
+        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema651.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -73161,7 +73397,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema649.properties.reason.type } };
+        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema650.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -73170,7 +73406,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "exhausted" || data10 === "gone" || data10 === "rejected" || data10 === "expired" || data10 === "integration_deleted" || data10 === "run_cancelled" || data10 === null)) {
-        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema649.properties.reason.enum } };
+        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema650.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -73526,7 +73762,7 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListIntegrationDeliveriesQuery = validate378;
-var schema659 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
+var schema660 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
 function validate378(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -73666,7 +73902,7 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "retrying" || data3 === "held" || data3 === "delivered" || data3 === "failed")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema659.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema660.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -73947,9 +74183,9 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationDeliveryDetail = validate379;
-var schema660 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at", "replay_id", "request"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttemptDetail" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" }, "replay_id": { "type": ["string", "null"] }, "request": { "$ref": "answer:DeliveryRequest" } }, "$id": "answer:IntegrationDeliveryDetail" };
-var schema667 = { "type": ["object", "null"], "required": ["method", "address", "headers", "body", "body_length"], "additionalProperties": false, "properties": { "method": { "type": "string", "enum": ["POST", "PUT", "GET", "DELETE"] }, "address": { "type": "string", "maxLength": 4096 }, "headers": { "type": "object", "additionalProperties": { "type": "string" }, "propertyNames": { "type": "string" } }, "body": { "type": ["string", "null"], "maxLength": 8192 }, "body_length": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:DeliveryRequest" };
-var schema662 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response", "same_request"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] }, "same_request": { "type": ["boolean", "null"] } }, "$id": "answer:DeliveryAttemptDetail" };
+var schema661 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at", "replay_id", "request"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttemptDetail" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" }, "replay_id": { "type": ["string", "null"] }, "request": { "$ref": "answer:DeliveryRequest" } }, "$id": "answer:IntegrationDeliveryDetail" };
+var schema668 = { "type": ["object", "null"], "required": ["method", "address", "headers", "body", "body_length"], "additionalProperties": false, "properties": { "method": { "type": "string", "enum": ["POST", "PUT", "GET", "DELETE"] }, "address": { "type": "string", "maxLength": 4096 }, "headers": { "type": "object", "additionalProperties": { "type": "string" }, "propertyNames": { "type": "string" } }, "body": { "type": ["string", "null"], "maxLength": 8192 }, "body_length": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:DeliveryRequest" };
+var schema663 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response", "same_request"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] }, "same_request": { "type": ["boolean", "null"] } }, "$id": "answer:DeliveryAttemptDetail" };
 function validate380(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -74095,7 +74331,7 @@ function validate380(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
       if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
-        const err14 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema662.properties.duration_ms.type } };
+        const err14 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema663.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -74127,7 +74363,7 @@ function validate380(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err17 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema662.properties.http_status.type } };
+        const err17 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema663.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -74159,7 +74395,7 @@ function validate380(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err20 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema662.properties.error.type } };
+        const err20 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema663.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -74171,7 +74407,7 @@ function validate380(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.response !== void 0) {
       let data5 = data.response;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema662.properties.response.type } };
+        const err21 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema663.properties.response.type } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -74183,7 +74419,7 @@ function validate380(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.same_request !== void 0) {
       let data6 = data.same_request;
       if (typeof data6 !== "boolean" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/same_request", schemaPath: "#/properties/same_request/type", keyword: "type", params: { type: schema662.properties.same_request.type } };
+        const err22 = { instancePath: instancePath + "/same_request", schemaPath: "#/properties/same_request/type", keyword: "type", params: { type: schema663.properties.same_request.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -74372,7 +74608,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema660.properties, key0)) {
+      if (!func36.call(schema661.properties, key0)) {
         const err18 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err18];
@@ -74394,7 +74630,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_delivery")) {
-        const err20 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema660.properties.object.enum } };
+        const err20 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema661.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -74516,7 +74752,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data6 = data.user_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err31 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema660.properties.user_id.type } };
+        const err31 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema661.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -74537,7 +74773,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "event" || data7 === "automation")) {
-        const err33 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema660.properties.source.enum } };
+        const err33 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema661.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err33];
         } else {
@@ -74549,7 +74785,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.run_id !== void 0) {
       let data8 = data.run_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err34 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema660.properties.run_id.type } };
+        const err34 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema661.properties.run_id.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -74570,7 +74806,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "pending" || data9 === "retrying" || data9 === "held" || data9 === "delivered" || data9 === "failed")) {
-        const err36 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema650.enum } };
+        const err36 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema651.enum } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -74582,7 +74818,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema660.properties.reason.type } };
+        const err37 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema661.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -74591,7 +74827,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "exhausted" || data10 === "gone" || data10 === "rejected" || data10 === "expired" || data10 === "integration_deleted" || data10 === "run_cancelled" || data10 === null)) {
-        const err38 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema660.properties.reason.enum } };
+        const err38 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema661.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -74759,7 +74995,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_id !== void 0) {
       let data17 = data.replay_id;
       if (typeof data17 !== "string" && data17 !== null) {
-        const err53 = { instancePath: instancePath + "/replay_id", schemaPath: "#/properties/replay_id/type", keyword: "type", params: { type: schema660.properties.replay_id.type } };
+        const err53 = { instancePath: instancePath + "/replay_id", schemaPath: "#/properties/replay_id/type", keyword: "type", params: { type: schema661.properties.replay_id.type } };
         if (vErrors === null) {
           vErrors = [err53];
         } else {
@@ -74771,7 +75007,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request !== void 0) {
       let data18 = data.request;
       if (!(data18 && typeof data18 == "object" && !Array.isArray(data18)) && data18 !== null) {
-        const err54 = { instancePath: instancePath + "/request", schemaPath: "answer:DeliveryRequest/type", keyword: "type", params: { type: schema667.type } };
+        const err54 = { instancePath: instancePath + "/request", schemaPath: "answer:DeliveryRequest/type", keyword: "type", params: { type: schema668.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -74848,7 +75084,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data19 === "POST" || data19 === "PUT" || data19 === "GET" || data19 === "DELETE")) {
-            const err62 = { instancePath: instancePath + "/request/method", schemaPath: "answer:DeliveryRequest/properties/method/enum", keyword: "enum", params: { allowedValues: schema667.properties.method.enum } };
+            const err62 = { instancePath: instancePath + "/request/method", schemaPath: "answer:DeliveryRequest/properties/method/enum", keyword: "enum", params: { allowedValues: schema668.properties.method.enum } };
             if (vErrors === null) {
               vErrors = [err62];
             } else {
@@ -74928,7 +75164,7 @@ function validate379(data, { instancePath = "", parentData, parentDataProperty, 
         if (data18.body !== void 0) {
           let data23 = data18.body;
           if (typeof data23 !== "string" && data23 !== null) {
-            const err69 = { instancePath: instancePath + "/request/body", schemaPath: "answer:DeliveryRequest/properties/body/type", keyword: "type", params: { type: schema667.properties.body.type } };
+            const err69 = { instancePath: instancePath + "/request/body", schemaPath: "answer:DeliveryRequest/properties/body/type", keyword: "type", params: { type: schema668.properties.body.type } };
             if (vErrors === null) {
               vErrors = [err69];
             } else {
@@ -75140,7 +75376,7 @@ function validate382(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationResend = validate383;
-var schema671 = { "type": "object", "required": ["object", "url", "message", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "message": { "type": "string", "enum": ["Resend queued"] }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationResend" };
+var schema672 = { "type": "object", "required": ["object", "url", "message", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "message": { "type": "string", "enum": ["Resend queued"] }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationResend" };
 function validate383(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -75205,7 +75441,7 @@ function validate383(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema671.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema672.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -75248,7 +75484,7 @@ function validate383(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Resend queued")) {
-        const err10 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema671.properties.message.enum } };
+        const err10 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema672.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -75281,7 +75517,7 @@ function validate383(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationReplay = validate384;
-var schema672 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
+var schema673 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
 function validate384(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -75355,7 +75591,7 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema672.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema673.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -75398,7 +75634,7 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Replay queued")) {
-        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema672.properties.message.enum } };
+        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema673.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -75463,7 +75699,7 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ReplayIntegrationDeliveriesBody = validate385;
-var schema674 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
+var schema675 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
 function validate386(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -75696,7 +75932,7 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data5 === "delivered" || data5 === "failed" || data5 === "missing")) {
-            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema674.properties.status.then.items.enum } };
+            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema675.properties.status.then.items.enum } };
             if (vErrors === null) {
               vErrors = [err18];
             } else {
@@ -75761,14 +75997,14 @@ function validate385(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationList = validate388;
-var schema676 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
-var schema678 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
-var schema680 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
+var schema677 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
+var schema679 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
+var schema681 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
 var pattern301 = new RegExp("^/v4/automations/.+$", "u");
-var schema681 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
-var schema682 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
-var schema683 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
-var schema685 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
+var schema682 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
+var schema683 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
+var schema684 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
+var schema686 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
 var pattern302 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
 var pattern303 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
 function validate392(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -75866,7 +76102,7 @@ function validate392(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema685.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema686.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -75927,7 +76163,7 @@ function validate392(data, { instancePath = "", parentData, parentDataProperty, 
   validate392.errors = vErrors;
   return errors === 0;
 }
-var schema688 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
+var schema689 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
 var pattern305 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
 function validate393(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -76033,7 +76269,7 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema688.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema689.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -76107,7 +76343,7 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
   validate393.errors = vErrors;
   return errors === 0;
 }
-var schema690 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
+var schema691 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
 var wrapper0 = { validate: validate391 };
 function validate395(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -76246,7 +76482,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema690.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema691.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -76258,7 +76494,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema690.properties.event.type } };
+        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema691.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -76420,7 +76656,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
   validate394.errors = vErrors;
   return errors === 0;
 }
-var schema694 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
+var schema695 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
 function validate398(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -76636,7 +76872,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema694.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema695.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -76698,7 +76934,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
   validate397.errors = vErrors;
   return errors === 0;
 }
-var schema698 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
+var schema699 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
 function validate402(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -76794,7 +77030,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema698.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema699.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -76846,7 +77082,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
   validate402.errors = vErrors;
   return errors === 0;
 }
-var schema700 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
+var schema701 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
 var pattern311 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
 function validate403(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -76952,7 +77188,7 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema700.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema701.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -77075,7 +77311,7 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
   validate403.errors = vErrors;
   return errors === 0;
 }
-var schema702 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
+var schema703 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
 function validate404(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -77171,7 +77407,7 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema702.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema703.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -77223,7 +77459,7 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
   validate404.errors = vErrors;
   return errors === 0;
 }
-var schema704 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
+var schema705 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
 function validate405(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -77319,7 +77555,7 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema704.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema705.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -77371,7 +77607,7 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
   validate405.errors = vErrors;
   return errors === 0;
 }
-var schema706 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
+var schema707 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
 function validate406(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -77476,7 +77712,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema706.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema707.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -77519,7 +77755,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema706.properties.duration.type } };
+        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema707.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -77569,7 +77805,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
   validate406.errors = vErrors;
   return errors === 0;
 }
-var schema708 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
+var schema709 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
 function validate407(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -77674,7 +77910,7 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema708.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema709.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -77739,7 +77975,7 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
   validate407.errors = vErrors;
   return errors === 0;
 }
-var schema710 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
+var schema711 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
 function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -77826,7 +78062,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema710.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema711.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -78021,7 +78257,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema681.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema682.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -78033,7 +78269,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data1 = data.platform;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema682.type } };
+        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema683.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -78042,7 +78278,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "iOS" || data1 === "Android" || data1 === null)) {
-        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema682.enum } };
+        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema683.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -78130,7 +78366,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data5 === "event")) {
-                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema683.properties.type.enum } };
+                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema684.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err18];
                 } else {
@@ -78208,7 +78444,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segments !== void 0) {
       let data9 = data.segments;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema681.properties.segments.type } };
+        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema682.properties.segments.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -78313,7 +78549,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data14 === "hour" || data14 === "day" || data14 === "week" || data14 === "month" || data14 === "lifetime")) {
-            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema681.properties.frequency.properties.per.enum } };
+            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema682.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err34];
             } else {
@@ -78455,7 +78691,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema678.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema679.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -78573,7 +78809,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "active" || data5 === "inactive" || data5 === "paused")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema680.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema681.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -78717,7 +78953,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/automations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema676.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema677.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -78811,10 +79047,10 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerAutomation = validate389;
 var v4CreateAutomationBody = validate423;
-var schema715 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
-var schema716 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
-var schema717 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
-var schema719 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
+var schema716 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
+var schema717 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema718 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
+var schema720 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
 function validate427(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -78919,7 +79155,7 @@ function validate427(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema719.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema720.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -78989,7 +79225,7 @@ function validate427(data, { instancePath = "", parentData, parentDataProperty, 
   validate427.errors = vErrors;
   return errors === 0;
 }
-var schema722 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+var schema723 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
 function validate428(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -79103,7 +79339,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema722.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema723.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -79195,7 +79431,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
   validate428.errors = vErrors;
   return errors === 0;
 }
-var schema724 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var schema725 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
 var wrapper1 = { validate: validate426 };
 function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -79382,7 +79618,7 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema724.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema725.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -79394,7 +79630,7 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema724.properties.event.type } };
+        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema725.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -79622,7 +79858,7 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
   validate429.errors = vErrors;
   return errors === 0;
 }
-var schema728 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
+var schema729 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
 function validate432(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -79727,7 +79963,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema728.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema729.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -79828,7 +80064,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
   validate432.errors = vErrors;
   return errors === 0;
 }
-var schema730 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
+var schema731 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
 function validate436(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -79933,7 +80169,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema730.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema731.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -79994,7 +80230,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
   validate436.errors = vErrors;
   return errors === 0;
 }
-var schema732 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+var schema733 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
 function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -80108,7 +80344,7 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema732.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema733.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -80258,7 +80494,7 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
   validate437.errors = vErrors;
   return errors === 0;
 }
-var schema734 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
+var schema735 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
 function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -80363,7 +80599,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema734.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema735.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -80424,7 +80660,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
   validate438.errors = vErrors;
   return errors === 0;
 }
-var schema736 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
+var schema737 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
 function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -80529,7 +80765,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema736.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema737.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -80590,7 +80826,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
   validate439.errors = vErrors;
   return errors === 0;
 }
-var schema738 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+var schema739 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
 function validate440(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -80704,7 +80940,7 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema738.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema739.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -80756,7 +80992,7 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema738.properties.duration.type } };
+        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema739.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -80815,7 +81051,7 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
   validate440.errors = vErrors;
   return errors === 0;
 }
-var schema740 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
+var schema741 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
 function validate441(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -80929,7 +81165,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema740.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema741.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -81012,7 +81248,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
   validate441.errors = vErrors;
   return errors === 0;
 }
-var schema742 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
+var schema743 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
 function validate442(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -81108,7 +81344,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema742.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema743.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -81251,7 +81487,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.platform;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema716.properties.platform.type } };
+      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema717.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -81260,7 +81496,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
-      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema716.properties.platform.enum } };
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema717.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -81380,7 +81616,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "event")) {
-                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema717.properties.type.enum } };
+                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema718.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err12];
                 } else {
@@ -81537,7 +81773,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.segments;
     if (typeof data8 !== "string" && data8 !== null) {
-      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema716.properties.segments.type } };
+      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema717.properties.segments.type } };
       if (vErrors === null) {
         vErrors = [err27];
       } else {
@@ -81727,7 +81963,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
-            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema716.properties.frequency.properties.per.enum } };
+            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema717.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err43];
             } else {
@@ -81894,7 +82130,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema715.properties.status.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema716.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -82020,7 +82256,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateAutomationStatusBody = validate458;
-var schema747 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
+var schema748 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
 function validate458(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -82058,7 +82294,7 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "active" || data0 === "inactive" || data0 === "paused")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema747.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema748.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -82080,7 +82316,7 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationBacktest = validate459;
-var schema748 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var schema749 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
 var pattern335 = new RegExp("^/v4/automations/.+/backtest$", "u");
 function validate459(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -82169,7 +82405,7 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema748.properties, key0)) {
+      if (!func36.call(schema749.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -82191,7 +82427,7 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_backtest")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema748.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema749.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -82817,9 +83053,9 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerAutomationRunList = validate464;
 var pattern338 = new RegExp("^/v4/automations/.+/runs$", "u");
-var schema755 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
-var schema759 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
-var schema760 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
+var schema756 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
+var schema760 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
+var schema761 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
 function validate466(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -83091,7 +83327,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema755.properties, key0)) {
+      if (!func36.call(schema756.properties, key0)) {
         const err15 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -83113,7 +83349,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema755.properties.object.enum } };
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema756.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -83223,7 +83459,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema755.properties.user_id.type } };
+        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema756.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -83250,7 +83486,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema759.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema760.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -83262,7 +83498,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema760.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema761.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -83274,7 +83510,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema755.properties.current_step.type } };
+        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema756.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -83318,7 +83554,7 @@ function validate465(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema755.properties.replay_of.type } };
+        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema756.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -83613,7 +83849,7 @@ function validate464(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAutomationRunsQuery = validate469;
-var schema767 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+var schema768 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
 function validate469(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -83753,7 +83989,7 @@ function validate469(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "running" || data3 === "waiting" || data3 === "succeeded" || data3 === "failed" || data3 === "cancelled" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema767.properties["filter[status][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema768.properties["filter[status][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -83892,9 +84128,9 @@ function validate469(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationRunDetail = validate470;
-var schema768 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
-var schema776 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
-var schema781 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
+var schema769 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
+var schema777 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
+var schema782 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
 function validate473(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -84013,7 +84249,7 @@ function validate473(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
       if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
-        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema781.properties.duration_ms.type } };
+        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema782.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -84045,7 +84281,7 @@ function validate473(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data3 = data.error;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema781.properties.error.type } };
+        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema782.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -84171,7 +84407,7 @@ function validate472(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema776.properties, key0)) {
+      if (!func36.call(schema777.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -84215,7 +84451,7 @@ function validate472(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
-        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema776.properties.type.enum } };
+        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema777.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -84236,7 +84472,7 @@ function validate472(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
-        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema776.properties.status.enum } };
+        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema777.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -84248,7 +84484,7 @@ function validate472(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema776.properties.reason.type } };
+        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema777.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -84398,7 +84634,7 @@ function validate472(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.result !== void 0) {
       let data9 = data.result;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema776.properties.result.type } };
+        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema777.properties.result.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -84589,7 +84825,7 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema768.properties, key0)) {
+      if (!func36.call(schema769.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -84611,7 +84847,7 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema768.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema769.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -84721,7 +84957,7 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema768.properties.user_id.type } };
+        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema769.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -84748,7 +84984,7 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema759.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema760.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -84760,7 +84996,7 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema760.type } };
+        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema761.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -84772,7 +85008,7 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema768.properties.current_step.type } };
+        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema769.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -84816,7 +85052,7 @@ function validate470(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema768.properties.replay_of.type } };
+        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema769.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -85023,8 +85259,8 @@ function validate476(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerPushList = validate477;
-var schema785 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
-var schema787 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
+var schema786 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
+var schema788 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
 var pattern356 = new RegExp("^/v4/pushes/.+$", "u");
 function validate478(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -85140,7 +85376,7 @@ function validate478(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema787.properties, key0)) {
+      if (!func36.call(schema788.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -85162,7 +85398,7 @@ function validate478(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "push")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema787.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema788.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -85302,7 +85538,7 @@ function validate478(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.image_url !== void 0) {
       let data6 = data.image_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema787.properties.image_url.type } };
+        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema788.properties.image_url.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -85325,7 +85561,7 @@ function validate478(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.deep_link !== void 0) {
       let data7 = data.deep_link;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema787.properties.deep_link.type } };
+        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema788.properties.deep_link.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -85414,7 +85650,7 @@ function validate478(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.integration_id !== void 0) {
       let data10 = data.integration_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema787.properties.integration_id.type } };
+        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema788.properties.integration_id.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -85582,7 +85818,7 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/pushes")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema785.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema786.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -85676,7 +85912,7 @@ function validate477(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerPush = validate478;
 var v4CreatePushBody = validate480;
-var schema796 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
+var schema797 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
 function validate481(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -85837,7 +86073,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.image_url;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema796.properties.image_url.type } };
+      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema797.properties.image_url.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -85867,7 +86103,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.deep_link;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema796.properties.deep_link.type } };
+      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema797.properties.deep_link.type } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -85980,7 +86216,7 @@ function validate481(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data7 = data.integration_id;
     if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema796.properties.integration_id.type } };
+      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema797.properties.integration_id.type } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -86110,8 +86346,8 @@ function validate483(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerProjectSettings = validate484;
-var schema801 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema802 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
+var schema802 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema803 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
 var pattern362 = new RegExp("^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "u");
 var pattern363 = new RegExp("^https://\\S+$", "u");
 function validate484(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -86214,7 +86450,7 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema801.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema802.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -86235,7 +86471,7 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema801.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema802.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -86344,7 +86580,7 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema802.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema803.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -86376,7 +86612,7 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema802.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema803.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -86418,7 +86654,7 @@ function validate484(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateProjectSettingsBody = validate485;
-var schema806 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
+var schema807 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
 function validate486(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -86478,7 +86714,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema806.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema807.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -86519,7 +86755,7 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema806.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema807.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -86581,7 +86817,7 @@ function validate485(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerRegeneratedSecret = validate488;
-var schema808 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
+var schema809 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
 var pattern367 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
 function validate488(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -86638,7 +86874,7 @@ function validate488(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema808.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema809.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -86659,7 +86895,7 @@ function validate488(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema808.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema809.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -86703,9 +86939,9 @@ function validate488(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerStoreConfig = validate489;
-var schema819 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema810 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema811 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+var schema820 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema811 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema812 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
 function validate490(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -86829,7 +87065,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema810.properties, key0)) {
+      if (!func36.call(schema811.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -86851,7 +87087,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema810.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema811.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -86872,7 +87108,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema810.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema811.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -86893,7 +87129,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema810.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema811.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -86949,7 +87185,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema811.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema812.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -86961,7 +87197,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema811.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema812.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -86973,7 +87209,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema811.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema812.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -86985,7 +87221,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema811.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema812.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -86997,7 +87233,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema811.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema812.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -87009,7 +87245,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema811.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema812.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -87030,7 +87266,7 @@ function validate490(data, { instancePath = "", parentData, parentDataProperty, 
   validate490.errors = vErrors;
   return errors === 0;
 }
-var schema817 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
+var schema818 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
 function validate492(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -87122,7 +87358,7 @@ function validate492(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema817.properties.object.enum } };
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema818.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -87143,7 +87379,7 @@ function validate492(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema817.properties.url.enum } };
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema818.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -87164,7 +87400,7 @@ function validate492(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema817.properties.platform.enum } };
+        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema818.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -87198,7 +87434,7 @@ function validate492(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema811.type } };
+        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema812.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -87210,7 +87446,7 @@ function validate492(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data6 = data.push_service_account;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema817.properties.push_service_account.type } };
+        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema818.properties.push_service_account.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -87359,7 +87595,7 @@ function validate489(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema819.properties.object.enum } };
+          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema820.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -87380,7 +87616,7 @@ function validate489(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema819.properties.url.enum } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema820.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -87401,7 +87637,7 @@ function validate489(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema819.properties.platform.enum } };
+          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema820.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -87507,7 +87743,7 @@ function validate489(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetStoreConfigPath = validate494;
-var schema820 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+var schema821 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
 function validate494(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -87545,7 +87781,7 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema820.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema821.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -87567,18 +87803,18 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateStoreConfigBody = validate495;
-var schema822 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema823 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema825 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema833 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
-var schema835 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+var schema823 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema824 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema826 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema834 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
+var schema836 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
 function validate496(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema822.properties, key0)) {
+      if (!func36.call(schema823.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -87602,7 +87838,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema823.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema824.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -87643,7 +87879,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema823.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema824.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -87684,7 +87920,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema825.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema826.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -87725,7 +87961,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema823.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema824.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -87766,7 +88002,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema825.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema826.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -87807,7 +88043,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema823.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema824.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -87848,7 +88084,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema823.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema824.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -87889,7 +88125,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema825.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema826.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -87930,7 +88166,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema823.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema824.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -87971,7 +88207,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema823.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema824.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -88012,7 +88248,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data11 = data.push_service_account;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema833.type } };
+        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema834.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -88053,7 +88289,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data12 = data.service_account_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema825.type } };
+        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema826.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -88094,7 +88330,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data13 = data.api_key;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema835.type } };
+        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema836.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -88135,7 +88371,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data14 = data.webhook_secret;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema835.type } };
+        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema836.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -88176,7 +88412,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_api_key !== void 0) {
       let data15 = data.sandbox_api_key;
       if (typeof data15 !== "string" && data15 !== null) {
-        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema835.type } };
+        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema836.type } };
         if (vErrors === null) {
           vErrors = [err58];
         } else {
@@ -88217,7 +88453,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_webhook_secret !== void 0) {
       let data16 = data.sandbox_webhook_secret;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema835.type } };
+        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema836.type } };
         if (vErrors === null) {
           vErrors = [err62];
         } else {
@@ -88279,12 +88515,12 @@ function validate495(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerApiKeyList = validate498;
-var schema839 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/api-keys"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ApiKey" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ApiKeyList" };
-var schema841 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" } }, "$id": "answer:ApiKey" };
-var schema844 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
-var schema851 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
+var schema840 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/api-keys"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ApiKey" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ApiKeyList" };
+var schema842 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" } }, "$id": "answer:ApiKey" };
+var schema845 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
+var schema852 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
 var pattern368 = new RegExp("^/v4/api-keys/.+$", "u");
-var schema846 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "search:read", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
+var schema847 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "search:read", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
 function validate500(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -88321,7 +88557,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "search:read" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
-        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema846.enum } };
+        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema847.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -88465,7 +88701,7 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema841.properties, key0)) {
+      if (!func36.call(schema842.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -88487,7 +88723,7 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "api_key")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema841.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema842.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -88583,7 +88819,7 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "production" || data4 === "sandbox")) {
-        const err24 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema844.enum } };
+        const err24 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema845.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -88738,7 +88974,7 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_used_address !== void 0) {
       let data13 = data.last_used_address;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err37 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema851.type } };
+        const err37 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema852.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -88844,7 +89080,7 @@ function validate498(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/api-keys")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema839.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema840.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -88937,7 +89173,7 @@ function validate498(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerCreatedApiKey = validate504;
-var schema854 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address", "key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" }, "key": { "type": "string", "pattern": "^pnk_(live|test)_[0-9A-Za-z]{42}$", "x-hint": "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } }, "$id": "answer:CreatedApiKey" };
+var schema855 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address", "key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" }, "key": { "type": "string", "pattern": "^pnk_(live|test)_[0-9A-Za-z]{42}$", "x-hint": "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } }, "$id": "answer:CreatedApiKey" };
 var pattern376 = new RegExp("^pnk_(live|test)_[0-9A-Za-z]{42}$", "u");
 function validate504(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -89071,7 +89307,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema854.properties, key0)) {
+      if (!func36.call(schema855.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -89093,7 +89329,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "api_key")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema854.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema855.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -89189,7 +89425,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "production" || data4 === "sandbox")) {
-        const err25 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema844.enum } };
+        const err25 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema845.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -89344,7 +89580,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_used_address !== void 0) {
       let data13 = data.last_used_address;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err38 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema851.type } };
+        const err38 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema852.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -89388,9 +89624,9 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4CreateApiKeyBody = validate507;
-var schema864 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
+var schema865 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
 var formats968 = formats.network;
-var schema867 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "search:read", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
+var schema868 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "search:read", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
 function validate509(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -89434,7 +89670,7 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "search:read" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
-          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema867.enum } };
+          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema868.enum } };
           if (vErrors === null) {
             vErrors = [err2];
           } else {
@@ -89579,7 +89815,7 @@ function validate508(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "production" || data2 === "sandbox")) {
-        const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema864.properties.environment.enum } };
+        const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema865.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -89591,7 +89827,7 @@ function validate508(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.expires_at !== void 0) {
       let data3 = data.expires_at;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: schema864.properties.expires_at.type } };
+        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: schema865.properties.expires_at.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -89824,8 +90060,8 @@ function validate512(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerSearchResultList = validate513;
-var schema870 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/search"] }, "data": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:SearchResult" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:SearchResultList" };
-var schema872 = { "type": "object", "required": ["object", "kind", "id", "url", "title", "subtitle"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["search_result"] }, "kind": { "type": "string", "enum": ["customer", "event", "automation", "automation_run", "integration", "delivery", "export", "scheduled_report", "report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/customers/a1" }, "title": { "type": "string" }, "subtitle": { "type": "string" } }, "$id": "answer:SearchResult" };
+var schema871 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/search"] }, "data": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:SearchResult" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:SearchResultList" };
+var schema873 = { "type": "object", "required": ["object", "kind", "id", "url", "title", "subtitle"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["search_result"] }, "kind": { "type": "string", "enum": ["customer", "event", "automation", "automation_run", "integration", "delivery", "export", "scheduled_report", "report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/customers/a1" }, "title": { "type": "string" }, "subtitle": { "type": "string" } }, "$id": "answer:SearchResult" };
 var pattern378 = new RegExp("^/v4/.+$", "u");
 function validate513(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -89912,7 +90148,7 @@ function validate513(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/search")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema870.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema871.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -90014,7 +90250,7 @@ function validate513(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "search_result")) {
-                const err18 = { instancePath: instancePath + "/data/" + i0 + "/object", schemaPath: "answer:SearchResult/properties/object/enum", keyword: "enum", params: { allowedValues: schema872.properties.object.enum } };
+                const err18 = { instancePath: instancePath + "/data/" + i0 + "/object", schemaPath: "answer:SearchResult/properties/object/enum", keyword: "enum", params: { allowedValues: schema873.properties.object.enum } };
                 if (vErrors === null) {
                   vErrors = [err18];
                 } else {
@@ -90035,7 +90271,7 @@ function validate513(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data5 === "customer" || data5 === "event" || data5 === "automation" || data5 === "automation_run" || data5 === "integration" || data5 === "delivery" || data5 === "export" || data5 === "scheduled_report" || data5 === "report_run")) {
-                const err20 = { instancePath: instancePath + "/data/" + i0 + "/kind", schemaPath: "answer:SearchResult/properties/kind/enum", keyword: "enum", params: { allowedValues: schema872.properties.kind.enum } };
+                const err20 = { instancePath: instancePath + "/data/" + i0 + "/kind", schemaPath: "answer:SearchResult/properties/kind/enum", keyword: "enum", params: { allowedValues: schema873.properties.kind.enum } };
                 if (vErrors === null) {
                   vErrors = [err20];
                 } else {
@@ -90242,9 +90478,9 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerLedger = validate515;
-var schema875 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema879 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
-var schema880 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+var schema876 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema880 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
+var schema881 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
 function validate516(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -90350,7 +90586,7 @@ function validate516(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema879.properties, key0)) {
+      if (!func36.call(schema880.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -90372,7 +90608,7 @@ function validate516(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema880.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema881.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -90698,7 +90934,7 @@ function validate516(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema879.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema880.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -90742,7 +90978,7 @@ function validate516(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_held_at !== void 0) {
       let data14 = data.oldest_held_at;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema879.properties.oldest_held_at.type } };
+        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema880.properties.oldest_held_at.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -90865,7 +91101,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema875.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema876.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -90886,7 +91122,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema875.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema876.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -91021,7 +91257,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetLedgerQuery = validate518;
-var schema883 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+var schema884 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
 function validate518(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -91094,7 +91330,7 @@ function validate518(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema883.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema884.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -91116,12 +91352,12 @@ function validate518(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAlertList = validate519;
-var schema884 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
-var schema886 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
-var schema887 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
-var schema888 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
+var schema885 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
+var schema887 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
+var schema888 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
+var schema889 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
 var pattern384 = new RegExp("^/v4/alerts/.+$", "u");
-var schema892 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
+var schema893 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
 function validate521(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -91235,7 +91471,7 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "began" || data1 === "continues" || data1 === "ended")) {
-        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema892.properties.phase.enum } };
+        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema893.properties.phase.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -91256,7 +91492,7 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "sent" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema892.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema893.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -91300,7 +91536,7 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema892.properties.error.type } };
+        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema893.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -91516,7 +91752,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema886.properties, key0)) {
+      if (!func36.call(schema887.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -91538,7 +91774,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alert")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema886.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema887.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -91603,7 +91839,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "integration_error" || data3 === "integration_held" || data3 === "deliveries_exhausted" || data3 === "report_failed" || data3 === "report_withheld" || data3 === "export_failed" || data3 === "store_alert" || data3 === "store_notifications_set_aside" || data3 === "events_set_aside")) {
-        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema887.enum } };
+        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema888.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -91624,7 +91860,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "open" || data4 === "ended")) {
-        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema888.enum } };
+        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema889.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -91686,7 +91922,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "integration" || data6 === "report" || data6 === "environment" || data6 === "store" || data6 === "consumer")) {
-            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema886.properties.holder.properties.kind.enum } };
+            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema887.properties.holder.properties.kind.enum } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -91720,7 +91956,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.title !== void 0) {
           let data8 = data5.title;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema886.properties.holder.properties.title.type } };
+            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema887.properties.holder.properties.title.type } };
             if (vErrors === null) {
               vErrors = [err33];
             } else {
@@ -91742,7 +91978,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.about !== void 0) {
       let data9 = data.about;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema886.properties.about.type } };
+        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema887.properties.about.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -91765,7 +92001,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.detail !== void 0) {
       let data11 = data.detail;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema886.properties.detail.type } };
+        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema887.properties.detail.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -92026,7 +92262,7 @@ function validate519(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/alerts")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema884.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema885.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -92119,8 +92355,8 @@ function validate519(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAlertsQuery = validate524;
-var schema898 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
-var schema899 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
+var schema899 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
+var schema900 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
 function validate524(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -92231,7 +92467,7 @@ function validate524(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "open" || data2 === "ended")) {
-        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema898.enum } };
+        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema899.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -92281,7 +92517,7 @@ function validate524(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data4 === "integration_error" || data4 === "integration_held" || data4 === "deliveries_exhausted" || data4 === "report_failed" || data4 === "report_withheld" || data4 === "export_failed" || data4 === "store_alert" || data4 === "store_notifications_set_aside" || data4 === "events_set_aside")) {
-              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema899.enum } };
+              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema900.enum } };
               if (vErrors === null) {
                 vErrors = [err13];
               } else {
@@ -92336,18 +92572,18 @@ function validate524(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerNotificationChannelList = validate525;
-var schema900 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
-var schema902 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
-var schema903 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
+var schema901 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
+var schema903 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
+var schema904 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
 var pattern391 = new RegExp("^/v4/notification-channels/.+$", "u");
-var schema904 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
+var schema905 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
 var func0 = require_equal().default;
 function validate527(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema904.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema905.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -92387,7 +92623,7 @@ function validate527(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema887.enum } };
+        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema888.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -92533,7 +92769,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema902.properties, key0)) {
+      if (!func36.call(schema903.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -92555,7 +92791,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema902.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema903.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -92631,7 +92867,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "email" || data4 === "slack" || data4 === "webhook")) {
-        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema903.enum } };
+        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema904.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -92748,7 +92984,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data9 = data.last_error_message;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema902.properties.last_error_message.type } };
+        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema903.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -92938,7 +93174,7 @@ function validate525(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/notification-channels")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema900.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema901.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -93032,14 +93268,14 @@ function validate525(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerNotificationChannel = validate526;
 var v4CreateNotificationChannelBody = validate530;
-var schema914 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
-var schema915 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
+var schema915 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
+var schema916 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
 function validate532(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema915.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema916.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -93086,7 +93322,7 @@ function validate532(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema899.enum } };
+          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema900.enum } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -93245,7 +93481,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email" || data1 === "slack" || data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema914.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema915.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -93425,7 +93661,7 @@ function validate535(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerNotificationChannelTest = validate536;
-var schema919 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
+var schema920 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
 var pattern398 = new RegExp("^/v4/notification-channels/.+/test$", "u");
 function validate536(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -93509,7 +93745,7 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema919.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema920.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -93554,7 +93790,7 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema919.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema920.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -93618,7 +93854,7 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema919.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema920.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -93640,7 +93876,7 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerTestClock = validate537;
-var schema920 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
+var schema921 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
 function validate537(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -93723,7 +93959,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema920.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema921.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -93744,7 +93980,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema920.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema921.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -93872,7 +94108,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAdvancedTestClock = validate538;
-var schema922 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+var schema923 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
 function validate538(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -93955,7 +94191,7 @@ function validate538(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema922.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema923.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -93976,7 +94212,7 @@ function validate538(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema922.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema923.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -94372,7 +94608,7 @@ function validate539(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerTestClockReset = validate540;
-var schema926 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
+var schema927 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
 function validate540(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -94428,7 +94664,7 @@ function validate540(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema926.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema927.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -94449,7 +94685,7 @@ function validate540(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema926.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema927.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -94470,7 +94706,7 @@ function validate540(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Reset queued")) {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema926.properties.message.enum } };
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema927.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -94492,8 +94728,8 @@ function validate540(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAuditEntryList = validate541;
-var schema927 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema929 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var schema928 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema930 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
 function validate542(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -94608,7 +94844,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema929.properties, key0)) {
+      if (!func36.call(schema930.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -94630,7 +94866,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema929.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema930.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -94767,7 +95003,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema929.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema930.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -94779,7 +95015,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema929.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema930.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -94791,7 +95027,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema929.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema930.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -94803,7 +95039,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema929.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema930.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -94815,7 +95051,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema929.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema930.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -94921,7 +95157,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema927.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema928.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -95014,7 +95250,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAuditLogQuery = validate545;
-var schema934 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
+var schema935 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
 function validate545(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -95358,7 +95594,7 @@ function validate545(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "grant" || data7 === "operator" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema934.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema935.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -95497,7 +95733,7 @@ function validate545(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var validateEventInput = validate546;
-var schema935 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var schema936 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
 var pattern405 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern406 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern408 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
@@ -95534,7 +95770,7 @@ function validate546(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema935.properties, key0)) {
+      if (!func36.call(schema936.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -95787,7 +96023,7 @@ function validate546(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema935.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema936.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -95963,7 +96199,7 @@ function validate546(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "billing_error")) {
-        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema935.properties.reason.enum } };
+        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema936.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -96903,7 +97139,7 @@ function validate546(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data44) {
           let data45 = data44[key6];
           if (typeof data45 !== "string" && !(typeof data45 == "number" && isFinite(data45)) && typeof data45 !== "boolean") {
-            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema935.properties.properties.additionalProperties.type } };
+            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema936.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err134];
             } else {
@@ -96955,8 +97191,8 @@ function validate546(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerDryRun = validate547;
-var schema940 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
-var schema941 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
+var schema941 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
+var schema942 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
 function validate547(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -97021,7 +97257,7 @@ function validate547(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "dry_run")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema940.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema941.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -97042,7 +97278,7 @@ function validate547(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === 200 || data1 === 201 || data1 === 202 || data1 === 204)) {
-        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema940.properties.status.enum } };
+        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema941.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -97155,7 +97391,7 @@ function validate547(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "create" || data4 === "update" || data4 === "delete" || data4 === "send")) {
-                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema941.properties.action.enum } };
+                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema942.properties.action.enum } };
                 if (vErrors === null) {
                   vErrors = [err19];
                 } else {
@@ -97189,7 +97425,7 @@ function validate547(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.id !== void 0) {
               let data6 = data3.id;
               if (typeof data6 !== "string" && data6 !== null) {
-                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema941.properties.id.type } };
+                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema942.properties.id.type } };
                 if (vErrors === null) {
                   vErrors = [err22];
                 } else {
@@ -97212,7 +97448,7 @@ function validate547(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.before !== void 0) {
               let data7 = data3.before;
               if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema941.properties.before.type } };
+                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema942.properties.before.type } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -97224,7 +97460,7 @@ function validate547(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.after !== void 0) {
               let data8 = data3.after;
               if (!(data8 && typeof data8 == "object" && !Array.isArray(data8)) && data8 !== null) {
-                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema941.properties.after.type } };
+                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema942.properties.after.type } };
                 if (vErrors === null) {
                   vErrors = [err25];
                 } else {

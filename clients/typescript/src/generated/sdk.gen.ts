@@ -1635,7 +1635,7 @@ export const v4CreateIntegration = <ThrowOnError extends boolean = true>(options
 /**
  * Get the providers
  *
- * Every provider with the platforms that it knows, by category.
+ * Every provider with the platforms that it knows and its settings, by category.
  */
 export const v4GetIntegrationsMeta = <ThrowOnError extends boolean = true>(options?: Options<V4GetIntegrationsMetaData, ThrowOnError>) => (options?.client ?? client).get<V4GetIntegrationsMetaResponses, V4GetIntegrationsMetaErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -3363,7 +3363,39 @@ export type ProviderCategory = {
         title: string;
         slug: ProviderSlug;
         allowedStores: Array<IntegrationPlatform>;
+        /**
+         * What it receives of the service.
+         */
+        takes: Array<'events' | 'reports' | 'automations'>;
+        /**
+         * What a configuration of it may name.
+         */
+        settings: Array<ProviderSetting>;
     }>;
+};
+
+export type ProviderSetting = {
+    name: string;
+    /**
+     * `long`: a key of up to 16 KiB; `emails`: a list of addresses; `signing_secret`: `whsec_` and base64.
+     */
+    type: 'text' | 'long' | 'url' | 'email' | 'port' | 'boolean' | 'emails' | 'signing_secret';
+    /**
+     * Whether the integration cannot be started without it.
+     */
+    required: boolean;
+    /**
+     * Of the settings with the same choice, one is enough.
+     */
+    choice: string | null;
+    /**
+     * Whether it is never shown again.
+     */
+    secret: boolean;
+    /**
+     * The value when it is unset, as a text.
+     */
+    default: string | null;
 };
 
 export type IntegrationStatusInput = {
