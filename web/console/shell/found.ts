@@ -11,11 +11,15 @@ import { type Hit, recent } from './recent.ts'
 export type Group = { group: string; hits: Hit[] }
 
 /** Where a thing is shown. What has no page yet is not among the hits. */
-const PAGES: Partial<Record<SearchResult['kind'], { group: string; icon: IconName; target: (id: string) => Pick<Hit, 'to' | 'search'> }>> =
-  {
-    customer: { group: 'Customers', icon: 'people', target: id => ({ to: `/customers/${id}` }) },
-    event: { group: 'Events', icon: 'bolt', target: id => ({ to: '/events', search: { at: id } }) },
-  }
+const PAGES: Partial<
+  Record<SearchResult['kind'], { group: string; icon: IconName; target: (id: string, url: string) => Pick<Hit, 'to' | 'search'> }>
+> = {
+  customer: { group: 'Customers', icon: 'people', target: id => ({ to: `/customers/${id}` }) },
+  event: { group: 'Events', icon: 'bolt', target: id => ({ to: '/events', search: { at: id } }) },
+  integration: { group: 'Integrations', icon: 'plug', target: id => ({ to: `/integrations/${id}` }) },
+  // The integration stands in the address of the delivery.
+  delivery: { group: 'Deliveries', icon: 'mail', target: (id, url) => ({ to: `/integrations/${url.split('/')[3]}`, search: { at: id } }) },
+}
 
 /** What the palette shows for a query; `settled` is what is sent to the service. Without a query, what was opened last. */
 export function useFound(query: string, settled: string): { groups: Group[]; searching: boolean; failed: boolean } {
@@ -53,13 +57,13 @@ const chartsWith = (query: string): Group => ({
 /** The things of a search in the groups of their kinds, in the order in which the service gives them. */
 function thingsIn(results: readonly SearchResult[]): Group[] {
   const groups = new Map<string, Hit[]>()
-  for (const { kind, id, title, subtitle } of results) {
+  for (const { kind, id, url, title, subtitle } of results) {
     const page = PAGES[kind]
     if (page === undefined) continue
     const hits = groups.get(page.group) ?? []
     groups.set(page.group, [
       ...hits,
-      { ...page.target(id), icon: page.icon, text: title, more: [subtitle, id].filter(Boolean).join(' · ') },
+      { ...page.target(id, url), icon: page.icon, text: title, more: [subtitle, id].filter(Boolean).join(' · ') },
     ])
   }
   return [...groups].map(([group, hits]) => ({ group: t(group), hits }))

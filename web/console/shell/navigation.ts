@@ -21,6 +21,10 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
     ],
   },
   {
+    group: 'What happens',
+    entries: [{ to: '/integrations', icon: 'plug', text: 'Integrations', key: 'i' }],
+  },
+  {
     group: 'Project',
     entries: [
       { to: '/settings', icon: 'gear', text: 'Settings', key: 's' },

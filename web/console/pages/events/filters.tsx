@@ -40,7 +40,7 @@ export const Filters = memo(() => {
 const NONE = { 'f.name': undefined, 'f.customer': undefined, range: undefined, from: undefined, to: undefined, after: undefined }
 
 /** A filter that is on; a click takes it away. */
-const Taken = ({ label, onTake }: { label: string; onTake: () => void }) => (
+export const Taken = ({ label, onTake }: { label: string; onTake: () => void }) => (
   <button type="button" className="chip on" aria-label={t('Take the filter {label} away', { label })} onClick={onTake}>
     <span className="chip-text" title={label}>
       {label}
@@ -50,7 +50,7 @@ const Taken = ({ label, onTake }: { label: string; onTake: () => void }) => (
 )
 
 /** A person by what the search takes: id, identity, e-mail address, transaction. */
-function PersonFilter() {
+export function PersonFilter({ label = t('Only events of a person') }: { label?: string }) {
   const [, set] = useAddress()
   const [typed, setTyped] = useState('')
   const [asked, ask] = useState<string>()
@@ -76,7 +76,7 @@ function PersonFilter() {
         data-filter
         size="xs"
         leftSection={<Icon name="user" size={13} />}
-        aria-label={t('Only events of a person')}
+        aria-label={label}
         placeholder={t('Person: id, identity, e-mail')}
         value={typed}
         error={error?.message ?? nobody}
@@ -90,7 +90,7 @@ function PersonFilter() {
   )
 }
 
-function SpanFilter() {
+export function SpanFilter() {
   const [search, set] = useAddress()
   const { zone } = usePreferences()
   const [opened, setOpened] = useState(false)

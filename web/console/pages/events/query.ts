@@ -16,19 +16,24 @@ export const namesOf = (search: Search): string[] => search['f.name']?.split(','
 export const isFiltered = (search: Search): boolean =>
   ['f.name', 'f.customer', 'range', 'from', 'to'].some(name => search[name] !== undefined)
 
+/** The span of the address, as ISO times: one that ends now, or two moments. */
+export function spanOf(search: Search, now: number): { from: string | undefined; to: string | undefined } {
+  const hours = HOURS[search.range ?? '']
+  const [from, to] = hours === undefined ? [secondOf(search.from), secondOf(search.to)] : [now - hours * 3_600, undefined]
+  return { from: from === undefined ? undefined : iso(from), to: to === undefined ? undefined : iso(to) }
+}
+
 /** What the address asks for. `now`: the second at which a span such as *last hour* ends; it stays the same while one looks at pages of it. */
 export function queryOf(search: Search, now: number): Query {
   const names = namesOf(search)
-  const hours = HOURS[search.range ?? '']
-  const from = hours === undefined ? secondOf(search.from) : now - hours * 3_600
-  const to = hours === undefined ? secondOf(search.to) : undefined
+  const { from, to } = spanOf(search, now)
   return {
     limit: LIMIT,
     sort_order: 'desc',
     ...(names.length > 0 && { 'filter[event_name][]': names }),
     ...(search['f.customer'] && { 'filter[customer_uid]': search['f.customer'] }),
-    ...(from !== undefined && { 'filter[from]': iso(from) }),
-    ...(to !== undefined && { 'filter[to]': iso(to) }),
+    ...(from !== undefined && { 'filter[from]': from }),
+    ...(to !== undefined && { 'filter[to]': to }),
     ...(search.after && { starting_after: search.after }),
   }
 }
