@@ -44,11 +44,14 @@ export function ConfigForm({ integration, config, provider, denied }: Props) {
   const save = async () => {
     setFailed(undefined)
     const now = await look()
-    if (now.updated_at !== before.updated_at) {
+    if (shownOf(now) !== shownOf(before)) {
       setBefore(now)
       return setNewer(true)
     }
-    await send({ path, body })
+    const saved = await send({ path, body })
+    if (saved) setBefore(saved)
+    setSecrets({})
+    setNewer(false)
     say(t('The settings are saved'))
   }
   return (
@@ -131,7 +134,7 @@ export function ConfigForm({ integration, config, provider, denied }: Props) {
           loading={isPending}
           title={denied}
           aria-disabled={denied !== undefined}
-          data-disabled={denied || undefined}
+          data-disabled={denied !== undefined || undefined}
         >
           {isNewer ? t('Save mine') : t('Save')}
         </Button>
@@ -139,3 +142,7 @@ export function ConfigForm({ integration, config, provider, denied }: Props) {
     </form>
   )
 }
+
+/** What one sees of it: another secret is no other version. */
+const shownOf = ({ settings, events, event_mapping, revenue }: IntegrationConfig) =>
+  JSON.stringify([settings, events, event_mapping, revenue], (name, value) => (name.startsWith('has_') ? undefined : value))

@@ -40,7 +40,7 @@ function Shown({ integration, config, provider }: { integration: Integration; co
   return (
     <div className="grid two start">
       <Card title={t('Settings')} right={<ShowTheCall name="v4GetIntegrationConfig" input={input} />}>
-        <ConfigForm key={config.updated_at} integration={integration} config={config} provider={provider} denied={denied} />
+        <ConfigForm key={integration.id} integration={integration} config={config} provider={provider} denied={denied} />
       </Card>
       <div className="integration-side">
         <Card title={t('This integration')}>

@@ -22,7 +22,9 @@ const REASONS: Readonly<Record<NonNullable<IntegrationDelivery['reason']>, strin
   integration_deleted: 'the integration was deleted',
   run_cancelled: 'its automation run was cancelled',
 }
-export const reasonText = (reason: string): string => t(REASONS[reason as keyof typeof REASONS] ?? reason)
+/** Codes of a provider may be any text, `constructor` as well. */
+const said = (texts: Readonly<Record<string, string>>, code: string): string => (Object.hasOwn(texts, code) ? t(texts[code]!) : code)
+export const reasonText = (reason: string): string => said(REASONS, reason)
 
 const ERRORS: Readonly<Record<string, string>> = {
   timeout: 'no answer in time',
@@ -36,5 +38,5 @@ const ERRORS: Readonly<Record<string, string>> = {
 /** Why an attempt failed: `http_503` is the status that came back. */
 export function errorText(error: string): string {
   const status = /^http_(\d+)$/.exec(error)?.[1]
-  return status ? t('it answered {status}', { status }) : t(ERRORS[error] ?? error)
+  return status ? t('it answered {status}', { status }) : said(ERRORS, error)
 }
