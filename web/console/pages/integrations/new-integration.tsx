@@ -19,8 +19,15 @@ export default function NewIntegration({ onClose }: { onClose: () => void }) {
   const [slug, setSlug] = useState('webhooks')
   const [platform, setPlatform] = useState<Platform>('iOS')
   const { send, isPending, error } = useWrite('v4CreateIntegration', { changes: ['v4ListIntegrations'] })
+  // With its fields, so that the first one takes the focus.
   return (
-    <Modal opened onClose={onClose} title={t('New integration')} lockScroll={false} closeButtonProps={{ 'aria-label': t('Close') }}>
+    <Modal
+      opened={meta.data !== undefined || meta.isError}
+      onClose={onClose}
+      title={t('New integration')}
+      lockScroll={false}
+      closeButtonProps={{ 'aria-label': t('Close') }}
+    >
       <DataState of={meta} rows={3}>
         {({ data }) => {
           const providers = data.flatMap(({ title: group, items }) => items.map(item => ({ ...item, group })))
