@@ -43,18 +43,6 @@ function storedStatuses(statuses: DeliveryStatus[], isActive: boolean): string[]
   })
 }
 
-type IntegrationOfList = { number: number; active: number }
-
-async function integrationOf(db: Db, environment: Environment, id: string): Promise<IntegrationOfList> {
-  const { rows } = await db.query<IntegrationOfList>({
-    name: 'integration-of-deliveries',
-    text: 'select number, active from integrations where environment = $1 and id = $2 and deleted_at is null',
-    values: [environment, id],
-  })
-  if (!rows[0]) throw notFound('integration')
-  return rows[0]
-}
-
 /** The deliveries of an integration, newest first. Unless `isActive`, the open ones are held. */
 export async function listDeliveries(
   db: Db,
@@ -62,7 +50,13 @@ export async function listDeliveries(
   integration: string,
   { limit, after, filter }: { limit: number; after: string | undefined; filter: DeliveryFilter },
 ): Promise<Page<DeliveryRow> & { isActive: boolean }> {
-  const found = await integrationOf(db, environment, integration)
+  const integrations = await db.query<{ number: number; active: number }>({
+    name: 'integration-of-deliveries',
+    text: 'select number, active from integrations where environment = $1 and id = $2 and deleted_at is null',
+    values: [environment, integration],
+  })
+  const found = integrations.rows[0]
+  if (!found) throw notFound('integration')
   const isActive = found.active === 1
   const { statuses, names, user, replay, from, to } = filter
   // Without statistics a user's deliveries were looked for among all of the integration: the sum leaves no index that begins with it.
@@ -80,12 +74,16 @@ export async function listDeliveries(
 export type DeliveryDetail = DeliveryRow & { number: number; replay_id: string | null; isActive: boolean }
 
 export async function getDelivery(db: Db, environment: Environment, integration: string, id: string): Promise<DeliveryDetail> {
-  const { number, active } = await integrationOf(db, environment, integration)
-  const { rows } = await db.query<Omit<DeliveryDetail, 'isActive'>>({
+  const { rows } = await db.query<Omit<DeliveryDetail, 'isActive'> & { active: number }>({
     name: 'get-delivery',
-    text: `select number, replay_id, ${COLUMNS} from deliveries where environment = $1 and id = $2 and integration = $3`,
-    values: [environment, id, number],
+    text: `select i.active, v.* from integrations i
+           left join lateral (
+             select number, replay_id, ${COLUMNS} from deliveries where environment = i.environment and id = $3 and integration = i.number) v on true
+           where i.environment = $1 and i.id = $2 and i.deleted_at is null`,
+    values: [environment, integration, id],
   })
-  if (!rows[0]) throw notFound('delivery')
-  return { ...rows[0], isActive: active === 1 }
+  if (!rows[0]) throw notFound('integration')
+  const { active, ...delivery } = rows[0]
+  if (delivery.number === null) throw notFound('delivery')
+  return { ...delivery, isActive: active === 1 }
 }

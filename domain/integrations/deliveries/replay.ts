@@ -88,7 +88,7 @@ async function findMissing(tx: Tx, environment: Environment, integration: Integr
 const REOPEN = `
   update deliveries set status = 'pending', reason = null, round_attempts = 0, next_attempt_at = null, delivered_at = null, ended_at = null,
     priority = 1, replay_id = $2
-  where number = any ($1::bigint[]) and status in ('delivered', 'failed')
+  where number = any ($1::bigint[]) and status in ('delivered', 'failed') and reason is distinct from '${RUN_CANCELLED}'
   returning number, case when source = 'event' then user_id end as user_id`
 
 const CREATE_MISSING = `
@@ -126,16 +126,25 @@ const INSERT_JOBS = insertJobs({
   from: 'unnest($3::bigint[]) n',
 })
 
-/** The integration, which stays active until the transaction ends. */
-async function lockActive(tx: Tx, environment: Environment, id: string): Promise<Integration> {
+/** The integration, whose state stays as it is until the transaction ends. */
+async function lockState(tx: Tx, environment: Environment, id: string): Promise<Integration> {
   const { rows } = await tx.query<Integration>(
     `select number, active, slug, target_platform, from_offsets, events, event_mapping from integrations
      where environment = $1 and id = $2 and deleted_at is null for key share`,
     [environment, id],
   )
   if (!rows[0]) throw notFound('integration')
-  if (rows[0].active !== 1) throw conflict('the integration is not active')
   return rows[0]
+}
+
+function assertActive({ active }: Integration): void {
+  if (active !== 1) throw conflict('the integration is not active')
+}
+
+async function lockActive(tx: Tx, environment: Environment, id: string): Promise<Integration> {
+  const integration = await lockState(tx, environment, id)
+  assertActive(integration)
+  return integration
 }
 
 type Found = { ended: Opened[]; missing: Missing[] }
@@ -199,17 +208,18 @@ export async function resendDelivery(
   id: string,
   replay: string,
 ): Promise<string | null> {
-  const { number } = await lockActive(tx, environment, integration)
+  const sender = await lockState(tx, environment, integration)
   const { rows } = await tx.query<Opened & { owner: string | null; status: string; reason: string | null }>(
     `select number, case when source = 'event' then user_id end as user_id, user_id as owner, status, reason from deliveries
      where environment = $1 and id = $2 and integration = $3`,
-    [environment, id, number],
+    [environment, id, sender.number],
   )
   const [delivery] = rows
   if (!delivery) throw notFound('delivery')
+  assertActive(sender)
   if (delivery.reason === RUN_CANCELLED) throw conflict('the run of the delivery was cancelled')
   const isEnded = delivery.status === 'delivered' || delivery.status === 'failed'
-  const opened = isEnded ? await open(tx, environment, number, { ended: [delivery], missing: [] }, replay) : 0
+  const opened = isEnded ? await open(tx, environment, sender.number, { ended: [delivery], missing: [] }, replay) : 0
   if (opened === 0) throw conflict('the delivery is under way')
   return delivery.owner
 }
