@@ -2,7 +2,7 @@ import { FORMER_SIGNING_SECRET } from '../config.ts'
 import type { MadeRequest } from '../probe.ts'
 import { providerOf } from '../providers.ts'
 
-export const MASK = '…'
+const MASK = '…'
 
 /** Headers with a credential, a signature or the time of one: each attempt makes them anew. */
 const MASKED_HEADER = /auth|key|token|secret|pass|cookie|sign|timestamp/
@@ -10,10 +10,17 @@ const MASKED_HEADER = /auth|key|token|secret|pass|cookie|sign|timestamp/
 const BODY_CHARACTERS = 8_192
 const ADDRESS_CHARACTERS = 4_096
 
-/** The texts under which a secret may stand in a request: as it is, in JSON, in an address, in a form, in base64. */
+const formOf = (text: string) => new URLSearchParams([['', text]]).toString().slice(1)
+
+/** The texts under which a secret may stand in a request: as it is, in JSON, each of them in CSV, in an address or a form; in base64. */
 function formsOf(secret: string): string[] {
-  const form = new URLSearchParams([['', secret]]).toString().slice(1)
-  const forms = [secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(secret), encodeURI(secret), form]
+  const forms = [secret, JSON.stringify(secret).slice(1, -1)].flatMap(text => [
+    text,
+    text.replaceAll('"', '""'),
+    encodeURIComponent(text),
+    encodeURI(text),
+    formOf(text),
+  ])
   return [...forms, Buffer.from(secret).toString('base64'), Buffer.from(secret).toString('base64url')]
 }
 
