@@ -8,12 +8,26 @@ import { providerOf } from './providers.ts'
 export type ProbeRequest = { id: string; slug: string; settings: Record<string, unknown>; occurrence: OutgoingEvent }
 export type ProbeResult = { ok: boolean; http_status: number | null; duration_ms: number; error: string | null }
 
+/** A delivery's event as it would be sent now. `id`: of the delivery; `settings`: opened. */
+export type DeliveryContent = { id: string; slug: string; settings: Record<string, unknown>; occurrence: OutgoingEvent }
+
+/** `fingerprint`: identifies address and body. */
+export type MadeRequest = {
+  method: 'POST' | 'PUT' | 'GET' | 'DELETE'
+  url: string
+  headers: Readonly<Record<string, string>>
+  body: string
+  fingerprint: string
+}
+
 /** Calls providers. Never use it inside a transaction. */
 export type IntegrationProbe = {
   /** Whether this installation can deliver to the provider. */
   isAvailable(slug: string): boolean
   /** Ends within 10 s. Does not throw for a failure of the receiver. */
   tryIntegration(sample: ProbeRequest): Promise<ProbeResult>
+  /** The request that an attempt of the delivery would make; null where it would make none. Sends nothing. */
+  requestOf(content: DeliveryContent): Promise<MadeRequest | null>
   /** Whether the operator's configuration allows calls to private addresses, and calls without encryption. */
   allowPrivateNetwork: boolean
 }

@@ -2786,7 +2786,7 @@ export interface paths {
         };
         /**
          * Get the providers
-         * @description Every provider with the platforms that it knows, by category.
+         * @description Every provider with the platforms that it knows and its settings, by category.
          */
         get: operations["v4GetIntegrationsMeta"];
         put?: never;
@@ -2982,6 +2982,80 @@ export interface paths {
         get: operations["v4ListIntegrationDeliveries"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/{integration_id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+                /**
+                 * @description Id of the delivery.
+                 * @example dlv_0mx4k9s2t00b4h8w6r3e
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a delivery
+         * @description One delivery with its last 20 attempts and the request that it makes, without secrets and signatures.
+         */
+        get: operations["v4GetIntegrationDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/{integration_id}/deliveries/{delivery_id}/resend": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+                /**
+                 * @description Id of the delivery.
+                 * @example dlv_0mx4k9s2t00b4h8w6r3e
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resend a delivery
+         * @description Sends one ended delivery again, as a replay does: 409 `conflict` while it is under way, when its run was cancelled, and unless the integration is active.
+         */
+        post: operations["v4ResendIntegrationDelivery"];
         delete?: never;
         options?: never;
         head?: never;
@@ -8373,6 +8447,21 @@ export interface components {
          *                 "iOS",
          *                 "Android",
          *                 "Stripe"
+         *               ],
+         *               "takes": [
+         *                 "events",
+         *                 "reports",
+         *                 "automations"
+         *               ],
+         *               "settings": [
+         *                 {
+         *                   "name": "url",
+         *                   "type": "url",
+         *                   "required": true,
+         *                   "choice": "address",
+         *                   "secret": false,
+         *                   "default": null
+         *                 }
          *               ]
          *             }
          *           ]
@@ -8393,7 +8482,37 @@ export interface components {
                 title: string;
                 slug: components["schemas"]["ProviderSlug"];
                 allowedStores: components["schemas"]["IntegrationPlatform"][];
+                /** @description What it receives of the service. */
+                takes: ("events" | "reports" | "automations")[];
+                /** @description What a configuration of it may name. */
+                settings: components["schemas"]["ProviderSetting"][];
             }[];
+        };
+        /**
+         * @example {
+         *       "name": "url",
+         *       "type": "url",
+         *       "required": true,
+         *       "choice": "address",
+         *       "secret": false,
+         *       "default": null
+         *     }
+         */
+        ProviderSetting: {
+            name: string;
+            /**
+             * @description `long`: a key of up to 16 KiB; `emails`: a list of addresses; `signing_secret`: `whsec_` and base64.
+             * @enum {string}
+             */
+            type: "text" | "long" | "url" | "email" | "port" | "boolean" | "emails" | "signing_secret";
+            /** @description Whether the integration cannot be started without it. */
+            required: boolean;
+            /** @description Of the settings with the same choice, one is enough. */
+            choice: string | null;
+            /** @description Whether it is never shown again. */
+            secret: boolean;
+            /** @description The value when it is unset, as a text. */
+            default: string | null;
         };
         /**
          * @example {
@@ -8563,7 +8682,6 @@ export interface components {
             object: "integration_delivery";
             /** @description The `webhook-id` of all its attempts. */
             id: string;
-            /** @description Only a name; no operation reads one delivery. */
             url: string;
             integration_id: string;
             event_id: string;
@@ -8587,6 +8705,130 @@ export interface components {
             next_attempt_at: components["schemas"]["NullableTime"];
             delivered_at: components["schemas"]["NullableTime"];
             created_at: components["schemas"]["Time"];
+        };
+        /**
+         * @example {
+         *       "object": "integration_delivery",
+         *       "id": "dlv_0mx4k9s2t00b4h8w6r3e",
+         *       "url": "/v4/integrations/int_0mx4k2f8a00c7q1zt5bw/deliveries/dlv_0mx4k9s2t00b4h8w6r3e",
+         *       "integration_id": "int_0mx4k2f8a00c7q1zt5bw",
+         *       "event_id": "evt_4Jq8ZtW0bXc6RmYd2KpL",
+         *       "event_name": "trial_started",
+         *       "user_id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "source": "event",
+         *       "run_id": null,
+         *       "status": "delivered",
+         *       "reason": null,
+         *       "attempt_count": 1,
+         *       "attempts": [
+         *         {
+         *           "number": 1,
+         *           "started_at": "2026-03-01T09:00:00Z",
+         *           "duration_ms": 84,
+         *           "http_status": 200,
+         *           "error": null,
+         *           "response": "ok",
+         *           "same_request": true
+         *         }
+         *       ],
+         *       "next_attempt_at": null,
+         *       "delivered_at": "2026-03-01T09:00:00Z",
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "replay_id": null,
+         *       "request": {
+         *         "method": "POST",
+         *         "address": "https://billing.example.org/events",
+         *         "headers": {
+         *           "webhook-id": "dlv_0mx4k9s2t00b4h8w6r3e",
+         *           "webhook-timestamp": "…",
+         *           "webhook-signature": "…",
+         *           "content-type": "application/json"
+         *         },
+         *         "body": "{\"event_name\":\"trial_started\",\"user_id\":\"QON_5f0c1d2e3b4a59687766554433221100\"}",
+         *         "body_length": 78
+         *       }
+         *     }
+         */
+        IntegrationDeliveryDetail: {
+            /** @enum {string} */
+            object: "integration_delivery";
+            /** @description The `webhook-id` of all its attempts. */
+            id: string;
+            url: string;
+            integration_id: string;
+            event_id: string;
+            /** @description Slug of the event. */
+            event_name: string;
+            user_id: string | null;
+            /** @enum {string} */
+            source: "event" | "automation";
+            /** @description The automation run that sent it. */
+            run_id: string | null;
+            status: components["schemas"]["IntegrationDeliveryStatus"];
+            /**
+             * @description Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days; `run_cancelled`: the automation run that sent it was cancelled.
+             * @enum {string|null}
+             */
+            reason: "exhausted" | "gone" | "rejected" | "expired" | "integration_deleted" | "run_cancelled" | null;
+            /** @description How often it was sent, or may have been. */
+            attempt_count: number;
+            /** @description The last 20, oldest first. */
+            attempts: components["schemas"]["DeliveryAttemptDetail"][];
+            next_attempt_at: components["schemas"]["NullableTime"];
+            delivered_at: components["schemas"]["NullableTime"];
+            created_at: components["schemas"]["Time"];
+            /** @description The last replay or resend that opened or created it. */
+            replay_id: string | null;
+            request: components["schemas"]["DeliveryRequest"];
+        };
+        DeliveryAttemptDetail: {
+            number: number;
+            started_at: components["schemas"]["Time"];
+            /**
+             * @description Null for an attempt that was not recorded, as in the list of deliveries.
+             * @example 84
+             */
+            duration_ms: number | null;
+            /** @description Null without an answer. */
+            http_status: number | null;
+            error: string | null;
+            /** @description The first 1,024 characters of the answer. */
+            response: string | null;
+            /** @description Whether it sent the address and body of `request`; false when the event, user or configuration has changed since, null when that is not known. */
+            same_request: boolean | null;
+        };
+        /** @description What an attempt sends with the event, user and configuration as they are now. Null where nothing can be sent: a setting or a field that the provider needs is missing, or the event is gone. */
+        DeliveryRequest: {
+            /** @enum {string} */
+            method: "POST" | "PUT" | "GET" | "DELETE";
+            /** @description Secrets in it are `…`. */
+            address: string;
+            /** @description By name, in lower case; `…` stands for secrets, signatures and the time of signing. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description Its first 8,192 characters; secrets in it are `…`. Null without a body, and for a key that may not read events and customers. */
+            body: string | null;
+            /** @description Characters of the whole body. */
+            body_length: number;
+        } | null;
+        /**
+         * @example {
+         *       "object": "operation",
+         *       "url": "/v4/integrations/int_0mx4k2f8a00c7q1zt5bw/deliveries/dlv_0mx4k9s2t00b4h8w6r3e",
+         *       "message": "Resend queued",
+         *       "replay_id": "rpl_0mx4k2f8a00c7q1zt5bw"
+         *     }
+         */
+        IntegrationResend: {
+            /** @enum {string} */
+            object: "operation";
+            /** @description Where to watch it. */
+            url: string;
+            /** @enum {string} */
+            message: "Resend queued";
+            /** @description The list of deliveries takes it as `filter[replay_id]`. */
+            replay_id: string;
         };
         DeliveryAttempt: {
             number: number;
@@ -11783,6 +12025,11 @@ export interface components {
          * @example int_0mx4k2f8a00c7q1zt5bw
          */
         IntegrationId: components["schemas"]["IdInPath"];
+        /**
+         * @description Id of the delivery.
+         * @example dlv_0mx4k9s2t00b4h8w6r3e
+         */
+        DeliveryId: components["schemas"]["IdInPath"];
         /**
          * @description Offering id, percent-encoded.
          * @example spring_sale
@@ -20310,6 +20557,119 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetIntegrationDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+                /**
+                 * @description Id of the delivery.
+                 * @example dlv_0mx4k9s2t00b4h8w6r3e
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationDeliveryDetail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ResendIntegrationDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+                /**
+                 * @description Id of the delivery.
+                 * @example dlv_0mx4k9s2t00b4h8w6r3e
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is sent again. `Location` is where to watch it. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationResend"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -179,6 +179,9 @@ export const answerIntegrationTest: ValidateFunction
 export const v4TestIntegrationBody: ValidateFunction
 export const answerIntegrationDeliveryList: ValidateFunction
 export const v4ListIntegrationDeliveriesQuery: ValidateFunction
+export const answerIntegrationDeliveryDetail: ValidateFunction
+export const v4GetIntegrationDeliveryPath: ValidateFunction
+export const answerIntegrationResend: ValidateFunction
 export const answerIntegrationReplay: ValidateFunction
 export const v4ReplayIntegrationDeliveriesBody: ValidateFunction
 export const answerAutomationList: ValidateFunction

@@ -18,7 +18,8 @@ type Entry = { resource: string; resource_id: string | null; before: object | nu
 const OWN = ['v4CreateEvents', 'v4EvaluateUserRemoteConfigurations']
 /** What is in their entries goes to a receiver. */
 const TEST = ['v4TestIntegration', 'v4TestNotificationChannel']
-const SEND = ['v4SendTestScheduledReport', 'v4ResendScheduledReportRun', 'v4ReplayIntegrationDeliveries', ...TEST]
+const RESEND = ['v4ResendScheduledReportRun', 'v4ReplayIntegrationDeliveries', 'v4ResendIntegrationDelivery']
+const SEND = ['v4SendTestScheduledReport', ...RESEND, ...TEST]
 const TIMED = /_at$|^now$|^target$/
 /** Well-formed as an id of every kind. */
 const NOTHING = '999999999'

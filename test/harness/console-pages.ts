@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { TestApi } from './api.ts'
+import { endedDelivery } from './job-rows.ts'
 import { product, purchaseOf, userOf } from './purchases.ts'
 import { expectSound } from './sound-pages.ts'
 import { storedIntegration } from './stored-integration.ts'
@@ -37,7 +38,7 @@ export type ConsolePage = {
 }
 
 /** The pages of the console, over the data of `tellHostile`. */
-export const consolePages = ({ customer, event, key, at, report, reportRun, file, run }: Told): ConsolePage[] => [
+export const consolePages = ({ customer, event, key, at, report, reportRun, file, run, integration, delivery }: Told): ConsolePage[] => [
   { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
   { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
   {
@@ -61,6 +62,22 @@ export const consolePages = ({ customer, event, key, at, report, reportRun, file
   { name: 'reports', path: '/reports', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
   { name: 'report', path: `/reports/${report}`, full: '.cell', empty: '.empty', drawers: [`at=${reportRun}`, 'at=edit', 'at=delete'] },
   { name: 'exports', path: '/exports', full: '[data-row]', empty: '.empty', drawers: ['at=new', `at=${file}`] },
+  { name: 'integrations', path: '/integrations', full: '.integration-card', empty: '.empty', drawers: ['at=new'] },
+  {
+    name: 'integration',
+    path: `/integrations/${integration}`,
+    full: '[data-row]',
+    empty: '.empty',
+    drawers: [`at=${delivery}`, 'at=replay', 'tab=settings&at=rotate', 'tab=settings&at=delete'],
+  },
+  {
+    name: 'its settings',
+    isTab: true,
+    path: `/integrations/${integration}?tab=settings`,
+    full: '.integration-side',
+    empty: '.empty',
+    drawers: [],
+  },
   { name: 'settings', path: '/settings', full: '.pairs code', empty: '.pairs code', drawers: [] },
   { name: 'keys', isTab: true, path: '/settings?tab=keys', full: '[data-row]', empty: '.empty', drawers: [`at=${key}`] },
   { name: 'stores', isTab: true, path: '/settings?tab=stores', full: '.card h2', empty: '.card h2', drawers: ['at=apple', 'at=stripe'] },
@@ -80,6 +97,8 @@ export type Told = {
   reportRun: string
   file: string
   run: string
+  integration: string
+  delivery: string
 }
 
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
@@ -125,11 +144,14 @@ export async function tellHostile(api: TestApi): Promise<Told> {
     expires_at: iso(10),
     app_store_data: { transaction_id: '9', product_id: 'pro.monthly' },
   })
+  const { integration, delivery } = await integrationOf(api)
   const day = Math.floor(Date.parse(iso(-2)) / 86_400_000) * 86_400
   const newest = async (path: string) => (await api.call('GET', path)).body.data[0].id
   const run = await hostileRuns(api, customer)
   return {
     ...(await tellReports(api)),
+    integration,
+    delivery,
     customer,
     event: await newest('/v4/events?sort_order=desc'),
     key: await newest('/v4/api-keys'),
@@ -212,6 +234,29 @@ async function tellReports(api: TestApi): Promise<Pick<Told, 'report' | 'reportR
   const body = { from_timestamp: iso(-30), to_timestamp: iso(0), include: ['event_id', 'properties'] }
   const { id: file } = (await api.call('POST', '/v4/exports', { body })).body
   return { report, reportRun: 'rrn_5', file }
+}
+
+/** Integrations of hostile names, and a delivery with hostile answers. */
+async function integrationOf(api: TestApi): Promise<Pick<Told, 'integration' | 'delivery'>> {
+  const make = async (title: string) =>
+    (await api.call('POST', '/v4/integrations', { body: { title, integration: 'webhooks', target_platform: 'iOS' } })).body.id
+  for (const text of HOSTILE) await make(text)
+  // Its page has the title.
+  const integration = await make(HOSTILE[6]!)
+  const settings = { url: `https://example.org/${'x'.repeat(900)}`, authorization_token: LONGEST }
+  const names = { note_1: HOSTILE[2], note_2: LONGEST.slice(0, 255) }
+  await api.call('PUT', `/v4/integrations/${integration}/config`, { body: { settings, events: ['*', 'note_1'], event_mapping: names } })
+  const delivery = await endedDelivery(api.pool, integration)
+  const attempts = HOSTILE.map((text, n) => ({
+    ...{ number: n + 1, started_at: iso(-1), duration_ms: n === 0 ? null : n * 1_000, http_status: n % 2 === 0 ? null : 500 },
+    ...{ error: text, response: n === 1 ? LONGEST : text },
+  }))
+  await api.pool.query('update deliveries set attempts = $2, attempt_count = 30 where id = $1', [delivery, JSON.stringify(attempts)])
+  await api.pool.query('update integrations set active = 2, last_error_message = $2, last_error_at = now() where id = $1', [
+    integration,
+    LONGEST,
+  ])
+  return { integration, delivery }
 }
 
 /** Goes to an address within the pages, as a link does, and waits for a part of the page: what was loaded stays loaded. */

@@ -77,6 +77,16 @@ export const deliveryRow = (pool: Pool, environment: number, row: DeliveryRow): 
     return { id, number }
   })
 
+/** Inserts a delivery of the integration that was delivered just now; returns its id. */
+export async function endedDelivery(pool: Pool, integration: string): Promise<string> {
+  const { rows } = await pool.query<{ number: number; environment: number }>('select number, environment from integrations where id = $1', [
+    integration,
+  ])
+  const { number, environment } = rows[0]!
+  const { id } = await deliveryRow(pool, environment, { integration: number, at: new Date().toISOString(), status: 'delivered' })
+  return id
+}
+
 /** `status`: an outcome, pending or running. */
 export async function slotRow(pool: Pool, environment: number, row: JobRow & { report?: string }): Promise<string> {
   const id = orderedId('rrn')

@@ -4,6 +4,7 @@ import type { TestApi } from './api.ts'
 import type { Answer, RequestOptions } from './client.ts'
 import { readForAutomations } from './consume.ts'
 import { addressOf, type Described, exampleOf, pathParameters } from './described.ts'
+import { endedDelivery } from './job-rows.ts'
 import {
   definition,
   destinationOf,
@@ -68,6 +69,8 @@ const BEFORE: Record<string, (context: MakerContext, given: Given) => Promise<un
   v4GetAppleAdsConnection: withAppleAds,
   v4ReplayIntegrationDeliveries: ({ callApi }, { integration_id }) =>
     callApi('POST', `/v4/integrations/${integration_id}/status`, { status: 1 }),
+  v4ResendIntegrationDelivery: ({ callApi }, { integration_id }) =>
+    callApi('POST', `/v4/integrations/${integration_id}/status`, { status: 1 }),
   v4DetachUserFromRemoteConfiguration: ({ callApi }, { config_id, user_id }) =>
     callApi('POST', `/v4/remote-configurations/${config_id}/users/${user_id}`),
   v4ReplayAutomationRun: ({ callApi }, { run_id }) => callApi('POST', `/v4/automation-runs/${run_id}/cancel`),
@@ -110,6 +113,7 @@ export function operationRequests(api: Pick<TestApi, 'call' | 'pool'>, key: stri
       await readForAutomations(api.pool, (await findKey(api.pool, key))!.environment)
     },
     finishReport: run => finishReportRun(api.pool, run),
+    endDelivery: integration => endedDelivery(api.pool, integration),
   }
 
   async function path(operation: Described): Promise<Given> {

@@ -13,6 +13,8 @@ export type MakerContext = {
   readLog(): Promise<void>
   /** Ends a run of a report as if its file had been built and delivered. */
   finishReport(run: string): Promise<void>
+  /** Stores an ended delivery of an integration; gives its id. */
+  endDelivery(integration: string): Promise<string>
 }
 /** Path parameters that have values already. */
 export type Given = Record<string, string>
@@ -152,6 +154,7 @@ export const resourceMakers: Record<string, Make> = {
   experiment_id: experiment,
   group_id: (context, { experiment_id }) => group(context, experiment_id!, false),
   integration_id: integration,
+  delivery_id: (context, { integration_id }) => context.endDelivery(integration_id!),
   key_id: namedKey,
   report_id: report,
   push_id: context => create(context, '/v4/pushes', { name: unique('push'), body: 'Hello' }),

@@ -4,6 +4,7 @@ import { googleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
 import { REPORT_SLUGS, type ReportDestination, type ReportSlug } from '../report-destinations/report-destination.ts'
 import type { EventDestination, Sent } from './destination.ts'
+import { makeRequest } from './made-request.ts'
 import { eventDestinations } from './registry.ts'
 import { sendWithin } from './send-within.ts'
 
@@ -39,6 +40,10 @@ export function integrationProbe({ outgoing, allowPrivateNetwork, destinations =
   return {
     allowPrivateNetwork,
     isAvailable: slug => destinations.has(slug) || isReportSlug(slug),
+    requestOf: async content => {
+      const destination = destinations.get(content.slug)
+      return destination ? makeRequest(destination, content) : null
+    },
     tryIntegration: async sample => triedOf(await sendWithin(LIMIT_MS, [], signal => send(sample, signal))),
   }
 }

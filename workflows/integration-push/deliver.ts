@@ -14,6 +14,7 @@ import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
 import { limitPerKey } from '../../store/limit-per-key.ts'
 import type { EventDestination, Sent, Settings } from '../destinations/destination.ts'
+import { fingerprintOf, noting } from '../destinations/made-request.ts'
 import { sendWithin } from '../destinations/send-within.ts'
 import { jobLoss, nextWait } from '../engine/attempt.ts'
 import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
@@ -138,13 +139,13 @@ async function attempt(claimed: ClaimedJob, signals: Signals, delivering: Delive
   at('before-effect')
   if (signals.stopping.aborted) return { is: 'interrupted' }
   if (signals.lease.aborted || !signals.isHeld()) return { is: 'lost' }
-  const sent = await send(delivery, destination, signals, delivering)
+  const { sent, request } = await send(delivery, destination, signals, delivering)
   at('delivery-sent')
   const { httpStatus: http_status, error, response, durationMs: duration_ms } = sent
   return {
     is: 'sent',
     sent,
-    made: { claimed, delivery, attempt: { started_at: delivery.startedAt, duration_ms, http_status, error, response } },
+    made: { claimed, delivery, attempt: { started_at: delivery.startedAt, duration_ms, http_status, error, response, ...request } },
   }
 }
 
@@ -160,19 +161,22 @@ async function recordSent({ made, sent }: Attempted, signals: Signals, deliverin
   return isRecorded ? { is: 'succeeded' } : { is: 'lost' }
 }
 
-/** The time limit covers all requests of the attempt. */
+/** The time limit covers all requests of the attempt. `request`: the fingerprint of the first, where one was made. */
 async function send(
   delivery: OpenDelivery,
   destination: EventDestination,
   { lease, halt, effectBegins }: Signals,
   { settingsOf, outgoing, policy }: Delivering,
-): Promise<Sent> {
+): Promise<{ sent: Sent; request: { request?: string } }> {
   const { id, occurrence } = delivery
   const settings = settingsOf(delivery)
-  return sendWithin(policy.attemptLimitMs, [lease, halt], signal => {
+  const noted = noting(outgoing)
+  const sent = await sendWithin(policy.attemptLimitMs, [lease, halt], signal => {
     effectBegins()
-    return destination.send(occurrence, { outgoing, settings, deliveryId: id, signal })
+    return destination.send(occurrence, { outgoing: noted.outgoing, settings, deliveryId: id, signal })
   })
+  const first = noted.first()
+  return { sent, request: first === null ? {} : { request: fingerprintOf(first) } }
 }
 
 async function fail(

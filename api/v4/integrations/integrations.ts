@@ -5,6 +5,7 @@ import { type WaitingDeliveries, withWaiting } from '../../../domain/integration
 import { activateIntegration, pauseIntegration } from '../../../domain/integrations/deliveries/integration-status.ts'
 import { createIntegration, type IntegrationRow, listIntegrations } from '../../../domain/integrations/integration.ts'
 import { assertUsable, type ProbeResult } from '../../../domain/integrations/probe.ts'
+import type { Provider } from '../../../domain/integrations/provider.ts'
 import { categories, providerOf } from '../../../domain/integrations/providers.ts'
 import { audit, type Trail } from '../../../domain/kernel/audit/record.ts'
 import type { Environment } from '../../../domain/kernel/environment.ts'
@@ -52,13 +53,23 @@ export const v4CreateIntegration = inTransaction('v4CreateIntegration', async ({
   return { body: await showOne(tx, row) }
 })
 
+const TAKES = { E: 'events', R: 'reports', A: 'automations' } as const
+
+const provider = ({ title, slug, stores, takes, settings }: Provider) => ({
+  ...{ title, slug, allowedStores: [...stores], takes: takes.map(what => TAKES[what]) },
+  settings: settings.map(({ name, kind: type, required, choice = null, secret, default: unset }) => ({
+    ...{ name, type, required, choice, secret },
+    default: unset === undefined ? null : String(unset),
+  })),
+})
+
 export const v4GetIntegrationsMeta = onPool('v4GetIntegrationsMeta', async () => ({
   body: {
     object: 'integrations_meta',
     url: '/v4/integrations/meta',
     data: categories().map(({ title, items }) => ({
       title,
-      items: items.map(item => ({ title: item.title, slug: item.slug, allowedStores: [...item.stores] })),
+      items: items.map(provider),
     })),
   } as AnswerBody<'v4GetIntegrationsMeta'>,
 }))

@@ -35,6 +35,8 @@ export type DeliveryAttempt = {
   http_status: number | null
   error: string | null
   response: string | null
+  /** Fingerprint of the request. The request itself is not stored: the log has its event, and each attempt would store it once more. */
+  request?: string
 }
 
 /** In SQL: the statuses of an open delivery. */

@@ -1,7 +1,7 @@
 import type { Db } from '../../../store/connect.ts'
 import { CONFIG_COLUMNS, type IntegrationConfig } from '../config.ts'
 import type { OutgoingEvent } from '../outgoing-event.ts'
-import { type DeliveryAttempt, expiry } from './delivery.ts'
+import { type DeliveryAttempt, expiry, OPEN_DELIVERY } from './delivery.ts'
 import { OCCURRENCE_COLUMNS, type OccurrenceRow, toOccurrence } from './occurrence.ts'
 import type { OrderingKey } from './ordering-key.ts'
 import { IS_CANCELLED } from './waiting-runs.ts'
@@ -35,7 +35,7 @@ export type OpenDelivery = {
 }
 
 // Event, user and run as ordered ranges: they leave one index to a plan that was made while the tables were empty.
-const LOAD = `
+const load = (status: string) => `
   select v.number, v.environment, v.id as delivery, v.integration, v.source, v.automation, v.run_id, v.attempt_count, v.round_attempts,
     v.attempts, v.user_id as delivery_user, i.probing, x.kind,
     environment_now(v.environment) as started_at,
@@ -43,7 +43,7 @@ const LOAD = `
     r.number as run, r.number is not null and ${IS_CANCELLED('r.number')} as run_cancelled,
     ${CONFIG_COLUMNS}, ${OCCURRENCE_COLUMNS}
   from unnest($1::bigint[]) k(number)
-    cross join lateral (select * from deliveries where number = k.number and status in ('pending', 'retrying') limit 1) v
+    cross join lateral (select * from deliveries where number = k.number and ${status} limit 1) v
     cross join lateral (select * from integrations where number = v.integration and deleted_at is null limit 1) i
     cross join lateral (select kind from environments where id = v.environment limit 1) x
     cross join lateral (
@@ -107,6 +107,8 @@ function openDelivery(row: Row, config: IntegrationConfig): OpenDelivery {
   }
 }
 
+const LOAD = load(`status in ${OPEN_DELIVERY}`)
+
 /**
  * The open ones of the deliveries, in the given order; null for a delivery that has ended or whose user or integration is gone. The deliveries
  * to one integration share its configuration.
@@ -116,4 +118,12 @@ export async function loadDeliveries(db: Db, numbers: readonly number[]): Promis
   const configs = new Map(rows.map(row => [row.integration, configOf(row)]))
   const found = new Map(rows.map(row => [row.number, openDelivery(row, configs.get(row.integration)!)]))
   return numbers.map(number => found.get(number) ?? null)
+}
+
+const LOAD_ANY = load('true')
+
+/** What an attempt of the delivery would send, also when it has ended; null when its event is gone. */
+export async function loadContent(db: Db, number: number): Promise<Pick<OpenDelivery, 'config' | 'occurrence'> | null> {
+  const { rows } = await db.query<Row>({ name: 'load-delivery-content', text: LOAD_ANY, values: [[number]] })
+  return rows[0] ? openDelivery(rows[0], configOf(rows[0])) : null
 }

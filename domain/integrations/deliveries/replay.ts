@@ -88,7 +88,7 @@ async function findMissing(tx: Tx, environment: Environment, integration: Integr
 const REOPEN = `
   update deliveries set status = 'pending', reason = null, round_attempts = 0, next_attempt_at = null, delivered_at = null, ended_at = null,
     priority = 1, replay_id = $2
-  where number = any ($1::bigint[]) and status in ('delivered', 'failed')
+  where number = any ($1::bigint[]) and status in ('delivered', 'failed') and reason is distinct from '${RUN_CANCELLED}'
   returning number, case when source = 'event' then user_id end as user_id`
 
 const CREATE_MISSING = `
@@ -126,6 +126,55 @@ const INSERT_JOBS = insertJobs({
   from: 'unnest($3::bigint[]) n',
 })
 
+/** The integration, whose state stays as it is until the transaction ends. */
+async function lockState(tx: Tx, environment: Environment, id: string): Promise<Integration> {
+  const { rows } = await tx.query<Integration>(
+    `select number, active, slug, target_platform, from_offsets, events, event_mapping from integrations
+     where environment = $1 and id = $2 and deleted_at is null for key share`,
+    [environment, id],
+  )
+  if (!rows[0]) throw notFound('integration')
+  return rows[0]
+}
+
+function assertActive({ active }: Integration): void {
+  if (active !== 1) throw conflict('the integration is not active')
+}
+
+async function lockActive(tx: Tx, environment: Environment, id: string): Promise<Integration> {
+  const integration = await lockState(tx, environment, id)
+  assertActive(integration)
+  return integration
+}
+
+type Found = { ended: Opened[]; missing: Missing[] }
+
+/** What the replay sends. Throws `replay_limit_exceeded` for more than `most`. */
+async function find(tx: Tx, environment: Environment, integration: Integration, replay: Replay, most: number): Promise<Found> {
+  const ended = await findEnded(tx, environment, integration.number, replay, most)
+  const missing = await findMissing(tx, environment, integration, replay, most - ended.length)
+  if (ended.length + missing.length > most) throw tooMany(most)
+  return { ended, missing }
+}
+
+/** Opens the ended ones again and creates the missing ones; gives how many. One that was opened meanwhile is left as it is. */
+async function open(tx: Tx, environment: Environment, integration: number, { ended, missing }: Found, replay: string): Promise<number> {
+  const users = [...new Set([...ended, ...missing].flatMap(({ user_id }) => user_id ?? []))]
+  const orderingKeys = users.map((user): OrderingKey => ({ environment, integration, user }))
+  await insertOrderingKeys(tx, orderingKeys)
+  // An ordering key with an open delivery needs no job: the added deliveries wait behind that one, in the order of the log. An idle key
+  // gets a job for its first delivery, after all of its deliveries are open.
+  const idle = await idleOrderingKeys(tx, orderingKeys)
+  // Without numbers the planner would read all open deliveries: it takes an empty list for a condition that every partial index fulfils.
+  const reopened = ended.length === 0 ? [] : (await tx.query<Opened>(REOPEN, [ended.map(({ number }) => number), replay])).rows
+  const opened = [...reopened, ...(await createMissing(tx, environment, integration, missing, replay))]
+  await scheduleNext(tx, idle)
+  const unordered = opened.filter(({ user_id }) => user_id === null).map(({ number }) => number)
+  if (unordered.length > 0) await tx.query(INSERT_JOBS, [environment, integration, unordered])
+  announceJobs(tx, DELIVERY_DUE)
+  return opened.length
+}
+
 /**
  * Opens ended deliveries again and creates the missing ones; gives how many. Throws `conflict` unless the integration is active,
  * `replay_limit_exceeded` for more than `most`.
@@ -137,30 +186,40 @@ export async function replayDeliveries(
   replay: Replay,
   most = MAX_DELIVERIES,
 ): Promise<number> {
-  const { rows } = await tx.query<Integration>(
-    `select number, active, slug, target_platform, from_offsets, events, event_mapping from integrations
-     where environment = $1 and id = $2 and deleted_at is null for key share`,
-    [environment, id],
+  const integration = await lockActive(tx, environment, id)
+  const found = await find(tx, environment, integration, replay, most)
+  return open(tx, environment, integration.number, found, replay.id)
+}
+
+/** How many deliveries the replay would send, with the refusals of the replay. It locks no delivery, so it holds up no worker. */
+export async function countReplay(tx: Tx, environment: Environment, id: string, replay: Replay): Promise<number> {
+  const { ended, missing } = await find(tx, environment, await lockActive(tx, environment, id), replay, MAX_DELIVERIES)
+  return ended.length + missing.length
+}
+
+/**
+ * Sends one ended delivery again, under its own id and with new attempts; gives its user. Throws `conflict` while it is under way, after its run was
+ * cancelled, and unless the integration is active.
+ */
+export async function resendDelivery(
+  tx: Tx,
+  environment: Environment,
+  integration: string,
+  id: string,
+  replay: string,
+): Promise<string | null> {
+  const sender = await lockState(tx, environment, integration)
+  const { rows } = await tx.query<Opened & { owner: string | null; status: string; reason: string | null }>(
+    `select number, case when source = 'event' then user_id end as user_id, user_id as owner, status, reason from deliveries
+     where environment = $1 and id = $2 and integration = $3`,
+    [environment, id, sender.number],
   )
-  const integration = rows[0]
-  if (!integration) throw notFound('integration')
-  if (integration.active !== 1) throw conflict('the integration is not active')
-  const { number } = integration
-  const ended = await findEnded(tx, environment, number, replay, most)
-  const missing = await findMissing(tx, environment, integration, replay, most - ended.length)
-  if (ended.length + missing.length > most) throw tooMany(most)
-  const users = [...new Set([...ended, ...missing].flatMap(({ user_id }) => user_id ?? []))]
-  const orderingKeys = users.map((user): OrderingKey => ({ environment, integration: number, user }))
-  await insertOrderingKeys(tx, orderingKeys)
-  // An ordering key with an open delivery needs no job: the added deliveries wait behind that one, in the order of the log. An idle key
-  // gets a job for its first delivery, after all of its deliveries are open.
-  const idle = await idleOrderingKeys(tx, orderingKeys)
-  // Without numbers the planner would read all open deliveries: it takes an empty list for a condition that every partial index fulfils.
-  const reopened = ended.length === 0 ? [] : (await tx.query<Opened>(REOPEN, [ended.map(delivery => delivery.number), replay.id])).rows
-  const opened = [...reopened, ...(await createMissing(tx, environment, number, missing, replay.id))]
-  await scheduleNext(tx, idle)
-  const unordered = opened.filter(({ user_id }) => user_id === null).map(delivery => delivery.number)
-  if (unordered.length > 0) await tx.query(INSERT_JOBS, [environment, number, unordered])
-  announceJobs(tx, DELIVERY_DUE)
-  return opened.length
+  const [delivery] = rows
+  if (!delivery) throw notFound('delivery')
+  assertActive(sender)
+  if (delivery.reason === RUN_CANCELLED) throw conflict('the run of the delivery was cancelled')
+  const isEnded = delivery.status === 'delivered' || delivery.status === 'failed'
+  const opened = isEnded ? await open(tx, environment, sender.number, { ended: [delivery], missing: [] }, replay) : 0
+  if (opened === 0) throw conflict('the delivery is under way')
+  return delivery.owner
 }

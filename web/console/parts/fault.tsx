@@ -11,6 +11,7 @@ const TITLES: Record<number, string> = {
   403: 'Your role does not allow this',
   404: 'This does not exist here',
   409: 'Somebody changed this in the meantime',
+  422: 'The service cannot do this now',
   429: 'Too many requests',
 }
 const titleOf = (status: number) =>

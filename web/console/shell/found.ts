@@ -20,6 +20,9 @@ const PAGES: Partial<
   scheduled_report: { group: 'Reports', icon: 'mail', target: id => ({ to: `/reports/${id}` }) },
   report_run: { group: 'Reports', icon: 'mail', target: (id, url) => ({ to: `/reports/${url.split('/')[3]}`, search: { at: id } }) },
   export: { group: 'Exports', icon: 'file', target: id => ({ to: '/exports', search: { at: id } }) },
+  integration: { group: 'Integrations', icon: 'plug', target: id => ({ to: `/integrations/${id}` }) },
+  // The integration stands in the address of the delivery.
+  delivery: { group: 'Deliveries', icon: 'mail', target: (id, url) => ({ to: `/integrations/${url.split('/')[3]}`, search: { at: id } }) },
 }
 
 /** What the palette shows for a query; `settled` is what is sent to the service. Without a query, what was opened last. */

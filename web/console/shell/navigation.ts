@@ -26,6 +26,7 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
       { to: '/runs', icon: 'runs', text: 'Runs', key: 'n' },
       { to: '/reports', icon: 'mail', text: 'Reports', key: 'r' },
       { to: '/exports', icon: 'file', text: 'Exports', key: 'x' },
+      { to: '/integrations', icon: 'plug', text: 'Integrations', key: 'i' },
       { to: '/audit', icon: 'audit', text: 'Audit', key: 'd' },
     ],
   },

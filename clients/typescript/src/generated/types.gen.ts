@@ -3465,7 +3465,39 @@ export type ProviderCategory = {
         title: string;
         slug: ProviderSlug;
         allowedStores: Array<IntegrationPlatform>;
+        /**
+         * What it receives of the service.
+         */
+        takes: Array<'events' | 'reports' | 'automations'>;
+        /**
+         * What a configuration of it may name.
+         */
+        settings: Array<ProviderSetting>;
     }>;
+};
+
+export type ProviderSetting = {
+    name: string;
+    /**
+     * `long`: a key of up to 16 KiB; `emails`: a list of addresses; `signing_secret`: `whsec_` and base64.
+     */
+    type: 'text' | 'long' | 'url' | 'email' | 'port' | 'boolean' | 'emails' | 'signing_secret';
+    /**
+     * Whether the integration cannot be started without it.
+     */
+    required: boolean;
+    /**
+     * Of the settings with the same choice, one is enough.
+     */
+    choice: string | null;
+    /**
+     * Whether it is never shown again.
+     */
+    secret: boolean;
+    /**
+     * The value when it is unset, as a text.
+     */
+    default: string | null;
 };
 
 export type IntegrationStatusInput = {
@@ -3563,9 +3595,6 @@ export type IntegrationDelivery = {
      * The `webhook-id` of all its attempts.
      */
     id: string;
-    /**
-     * Only a name; no operation reads one delivery.
-     */
     url: string;
     integration_id: string;
     event_id: string;
@@ -3595,6 +3624,108 @@ export type IntegrationDelivery = {
     next_attempt_at: NullableTime;
     delivered_at: NullableTime;
     created_at: Time;
+};
+
+export type IntegrationDeliveryDetail = {
+    object: 'integration_delivery';
+    /**
+     * The `webhook-id` of all its attempts.
+     */
+    id: string;
+    url: string;
+    integration_id: string;
+    event_id: string;
+    /**
+     * Slug of the event.
+     */
+    event_name: string;
+    user_id: string | null;
+    source: 'event' | 'automation';
+    /**
+     * The automation run that sent it.
+     */
+    run_id: string | null;
+    status: IntegrationDeliveryStatus;
+    /**
+     * Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days; `run_cancelled`: the automation run that sent it was cancelled.
+     */
+    reason: 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted' | 'run_cancelled' | null;
+    /**
+     * How often it was sent, or may have been.
+     */
+    attempt_count: number;
+    /**
+     * The last 20, oldest first.
+     */
+    attempts: Array<DeliveryAttemptDetail>;
+    next_attempt_at: NullableTime;
+    delivered_at: NullableTime;
+    created_at: Time;
+    /**
+     * The last replay or resend that opened or created it.
+     */
+    replay_id: string | null;
+    request: DeliveryRequest;
+};
+
+export type DeliveryAttemptDetail = {
+    number: number;
+    started_at: Time;
+    /**
+     * Null for an attempt that was not recorded, as in the list of deliveries.
+     */
+    duration_ms: number | null;
+    /**
+     * Null without an answer.
+     */
+    http_status: number | null;
+    error: string | null;
+    /**
+     * The first 1,024 characters of the answer.
+     */
+    response: string | null;
+    /**
+     * Whether it sent the address and body of `request`; false when the event, user or configuration has changed since, null when that is not known.
+     */
+    same_request: boolean | null;
+};
+
+/**
+ * What an attempt sends with the event, user and configuration as they are now. Null where nothing can be sent: a setting or a field that the provider needs is missing, or the event is gone.
+ */
+export type DeliveryRequest = {
+    method: 'POST' | 'PUT' | 'GET' | 'DELETE';
+    /**
+     * Secrets in it are `…`.
+     */
+    address: string;
+    /**
+     * By name, in lower case; `…` stands for secrets, signatures and the time of signing.
+     */
+    headers: {
+        [key: string]: string;
+    };
+    /**
+     * Its first 8,192 characters; secrets in it are `…`. Null without a body, and for a key that may not read events and customers.
+     */
+    body: string | null;
+    /**
+     * Characters of the whole body.
+     */
+    body_length: number;
+} | null;
+
+export type IntegrationResend = {
+    object: 'operation';
+    /**
+     * Where to watch it.
+     */
+    url: string;
+    message: 'Resend queued';
+    /**
+     * The list of deliveries takes it as `filter[replay_id]`.
+     */
+    replay_id: string;
 };
 
 export type DeliveryAttempt = {
@@ -5819,6 +5950,11 @@ export type IdentityId = string;
  * Id of the integration.
  */
 export type IntegrationId = IdInPath;
+
+/**
+ * Id of the delivery.
+ */
+export type DeliveryId = IdInPath;
 
 /**
  * Offering id, percent-encoded.
@@ -16085,6 +16221,154 @@ export type V4ListIntegrationDeliveriesResponses = {
 };
 
 export type V4ListIntegrationDeliveriesResponse = V4ListIntegrationDeliveriesResponses[keyof V4ListIntegrationDeliveriesResponses];
+
+export type V4GetIntegrationDeliveryData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+        /**
+         * Id of the delivery.
+         */
+        delivery_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/integrations/{integration_id}/deliveries/{delivery_id}';
+};
+
+export type V4GetIntegrationDeliveryErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetIntegrationDeliveryError = V4GetIntegrationDeliveryErrors[keyof V4GetIntegrationDeliveryErrors];
+
+export type V4GetIntegrationDeliveryResponses = {
+    /**
+     * The delivery.
+     */
+    200: IntegrationDeliveryDetail;
+};
+
+export type V4GetIntegrationDeliveryResponse = V4GetIntegrationDeliveryResponses[keyof V4GetIntegrationDeliveryResponses];
+
+export type V4ResendIntegrationDeliveryData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+        /**
+         * Id of the delivery.
+         */
+        delivery_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/integrations/{integration_id}/deliveries/{delivery_id}/resend';
+};
+
+export type V4ResendIntegrationDeliveryErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ResendIntegrationDeliveryError = V4ResendIntegrationDeliveryErrors[keyof V4ResendIntegrationDeliveryErrors];
+
+export type V4ResendIntegrationDeliveryResponses = {
+    /**
+     * It is sent again. `Location` is where to watch it.
+     */
+    202: IntegrationResend;
+};
+
+export type V4ResendIntegrationDeliveryResponse = V4ResendIntegrationDeliveryResponses[keyof V4ResendIntegrationDeliveryResponses];
 
 export type V4ReplayIntegrationDeliveriesData = {
     body: IntegrationReplayInput;

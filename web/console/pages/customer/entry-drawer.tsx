@@ -123,6 +123,11 @@ function FromTimeline({ id, kind, entry }: { id: string; kind: Kind; entry: stri
         return (
           <>
             <div className="drawer-actions">
+              {found.kind === 'delivery' && found.integration_id && (
+                <To to={`/integrations/${found.integration_id}`} search={{ at: found.id }} className="link">
+                  {t('Its attempts, and what was sent')}
+                </To>
+              )}
               <ShowTheCall name="v4ListCustomerTimeline" input={input} />
             </div>
             <p className="line-title">{title}</p>

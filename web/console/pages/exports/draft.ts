@@ -1,7 +1,7 @@
 import type { Export } from '../../../../clients/typescript/src/index.ts'
 import type { Input } from '../../data/operations.ts'
 import { rangeOf } from '../../data/range.ts'
-import { localOf, secondAt } from '../events/local-time.ts'
+import { localOf, secondAt } from '../../parts/local-time.ts'
 import { hasWindow } from './words.ts'
 
 type Body = Input<'v4CreateExport'>['body']
