@@ -2989,7 +2989,7 @@ export interface paths {
         get: operations["v4GetAutomation"];
         /**
          * Update an automation
-         * @description Replaces the automation: an omitted optional field returns to its default. `version` goes up by one when `data` changes; runs under way keep the version that they were started with. Of initiators that are new only events count that are appended from now on. `status` is changed as by `v4UpdateAutomationStatus`.
+         * @description Replaces the automation: an omitted optional field returns to its default. `version` goes up by one when `data` changes; runs under way keep the version that they were started with. Of initiators that are new only events count that are appended from now on. `status` is changed as by `v4UpdateAutomationStatus`. 409 `conflict` when `updated_at` is sent and the automation was changed since.
          */
         put: operations["v4UpdateAutomation"];
         post?: never;
@@ -3100,6 +3100,70 @@ export interface paths {
          * @description Runs of the automation, newest first. There is exactly one for every event that an active or paused automation names as initiator, those that were skipped included, and one for every replay.
          */
         get: operations["v4ListAutomationRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/automations/{automation_id}/step-counts": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Count how far runs came
+         * @description Of the runs created in a window, by version and by step: how many reached it, wait there, took which branch, failed or ended there, and why others were skipped; the newest 100,000 runs count.
+         */
+        get: operations["v4GetAutomationStepCounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/automations/{automation_id}/versions": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the versions of an automation
+         * @description Its `data` as it was and is, newest first, as long as runs go by it: up to 90 days after the last one.
+         */
+        get: operations["v4ListAutomationVersions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6104,6 +6168,62 @@ export interface components {
         };
         /**
          * @example {
+         *       "name": "Win back",
+         *       "caption": "An offer two days after cancellation, unless renewed",
+         *       "status": "active",
+         *       "data": {
+         *         "initiators": [
+         *           {
+         *             "uid": "9",
+         *             "type": "event"
+         *           }
+         *         ],
+         *         "steps": [
+         *           {
+         *             "id": "renewed",
+         *             "type": "wait_for_event",
+         *             "event": "subscription_renewed",
+         *             "timeout": "P2D",
+         *             "on_timeout": [
+         *               {
+         *                 "id": "offer",
+         *                 "type": "screen",
+         *                 "screen": "scr_0mfa1k3p2000q7w2e8r1"
+         *               }
+         *             ]
+         *           }
+         *         ],
+         *         "frequency": {
+         *           "max_runs_per_user": 1,
+         *           "per": "week"
+         *         },
+         *         "reentry": false
+         *       }
+         *     }
+         */
+        AutomationUpdateInput: {
+            /** @example Win back */
+            name: string;
+            /**
+             * @default
+             * @example An offer two days after cancellation, unless renewed
+             */
+            caption: string;
+            /**
+             * @example active
+             * @enum {string}
+             */
+            status: "active" | "inactive" | "paused";
+            data: components["schemas"]["AutomationDataInput"];
+            /**
+             * Format: date-time
+             * @description As the automation has it that was read, to change nothing that has changed since.
+             * @example 2026-03-01T09:00:00Z
+             */
+            updated_at?: string;
+        };
+        /**
+         * @example {
          *       "status": "paused"
          *     }
          */
@@ -6137,7 +6257,9 @@ export interface components {
          *         "segments": null,
          *         "reentry": true
          *       },
-         *       "version": 1
+         *       "version": 1,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
          *     }
          */
         Automation: {
@@ -6151,6 +6273,134 @@ export interface components {
             data: components["schemas"]["AutomationData"];
             /** @description 1, and one more whenever a PUT changes `data`. */
             version: number;
+            created_at: components["schemas"]["AutomationCreatedAt"];
+            updated_at: components["schemas"]["AutomationUpdatedAt"];
+            activity?: components["schemas"]["AutomationActivity"];
+        };
+        /**
+         * Format: date-time
+         * @description Never changes.
+         */
+        AutomationCreatedAt: string;
+        /**
+         * Format: date-time
+         * @description Moves with every change, by a second or more.
+         */
+        AutomationUpdatedAt: string;
+        /**
+         * @description What it did in the last 24 hours; where automations are read.
+         * @example {
+         *       "since": "2026-02-28T09:00:00Z",
+         *       "runs": 120,
+         *       "skipped": 3,
+         *       "failed": 1,
+         *       "is_complete": true,
+         *       "last_run_at": "2026-03-01T08:59:00Z",
+         *       "is_cancelling": false
+         *     }
+         */
+        AutomationActivity: {
+            since: components["schemas"]["Time"];
+            /** @description Runs that have started. */
+            runs: number;
+            /** @description Runs that a rule forbade to start. */
+            skipped: number;
+            /** @description Runs that have failed, whenever they started. */
+            failed: number;
+            /** @description False where there was more than 5,000 of it, and only so much is counted. */
+            is_complete: boolean;
+            last_run_at: components["schemas"]["NullableTime"];
+            /** @description Whether its unfinished runs are still being cancelled. */
+            is_cancelling: boolean;
+        };
+        AutomationVersion: {
+            /** @enum {string} */
+            object: "automation_version";
+            automation_id: string;
+            version: number;
+            /** @description Whether runs start with it. */
+            is_current: boolean;
+            created_at: components["schemas"]["NullableTime"];
+            /** @description Who stored it, as the audit log names actors; null where that is not known any more. */
+            created_by: {
+                kind: components["schemas"]["ActorKind"];
+                id: string | null;
+            } | null;
+            data: components["schemas"]["AutomationData"];
+        };
+        AutomationVersionList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            data: components["schemas"]["AutomationVersion"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "object": "automation_step_counts",
+         *       "url": "/v4/automations/auto_0mfzq3x1k00a7c2e9d4b/step-counts",
+         *       "from": "2026-02-01T00:00:00Z",
+         *       "to": "2026-03-01T00:00:00Z",
+         *       "counted_from": "2026-02-01T00:00:00Z",
+         *       "is_complete": true,
+         *       "data": []
+         *     }
+         */
+        AutomationStepCounts: {
+            /** @enum {string} */
+            object: "automation_step_counts";
+            url: string;
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            /**
+             * Format: date-time
+             * @description Runs created before are not counted, because later ones are so many.
+             */
+            counted_from: string;
+            /** @description Whether all runs of the window are counted. */
+            is_complete: boolean;
+            /** @description By version, newest first. */
+            data: components["schemas"]["AutomationVersionCounts"][];
+        };
+        AutomationVersionCounts: {
+            version: number;
+            /** @description Runs that have started, replays included. */
+            started: number;
+            /** @description How many of them repeat a run. */
+            replays: number;
+            unfinished: number;
+            succeeded: number;
+            failed: number;
+            cancelled: number;
+            /** @description How many runs were skipped, by reason. */
+            skipped: {
+                [key: string]: number;
+            };
+            /** @description Steps that a run has reached. */
+            steps: components["schemas"]["AutomationStepCount"][];
+        };
+        AutomationStepCount: {
+            step_id: string;
+            /**
+             * @description The set may grow.
+             * @enum {string}
+             */
+            type: "delay" | "wait_until" | "wait_for_event" | "branch" | "webhook" | "email" | "push" | "screen" | "grant_entitlement" | "set_property" | "exit";
+            /** @description Runs of which a record of the step is stored; each run counts once, however often the step was tried. */
+            reached: number;
+            waiting: number;
+            /** @description Runs in which an attempt has failed and another one follows. */
+            retrying: number;
+            succeeded: number;
+            failed: number;
+            skipped: number;
+            cancelled: number;
+            /** @description Runs by `taken` (then, else) of a branch, or by `outcome` (event, timeout) of a wait for an event. */
+            branches: {
+                [key: string]: number;
+            } | null;
+            /** @description Runs that have ended after this step, in whatever way. */
+            ended: number;
         };
         AutomationList: {
             object: components["schemas"]["ListObject"];
@@ -11332,6 +11582,33 @@ export interface components {
          * @example run_0mfzq3x1k00a7c2e9d4b
          */
         AutomationRunId: components["schemas"]["IdInPath"];
+        /**
+         * @description Only automations with this status; repeat it for several.
+         * @example [
+         *       "active"
+         *     ]
+         */
+        AutomationStatusFilter: ("active" | "inactive" | "paused")[];
+        /**
+         * @description Only automations that this event starts, by its uid or slug.
+         * @example subscription_canceled
+         */
+        AutomationEventFilter: string;
+        /**
+         * @description Only runs of this version.
+         * @example 2
+         */
+        AutomationVersionFilter: number;
+        /**
+         * @description Only runs created at this time or later; by default 30 days before `to`.
+         * @example 2026-02-01T00:00:00Z
+         */
+        AutomationCountsFrom: string;
+        /**
+         * @description Only runs created before this time, at most 90 days after `from`; by default now.
+         * @example 2026-03-01T00:00:00Z
+         */
+        AutomationCountsTo: string;
         /**
          * @description Only runs with this status; repeat it for several.
          * @example [
@@ -19908,6 +20185,18 @@ export interface operations {
                  * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
                  */
                 starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only automations with this status; repeat it for several.
+                 * @example [
+                 *       "active"
+                 *     ]
+                 */
+                "filter[status][]"?: components["parameters"]["AutomationStatusFilter"];
+                /**
+                 * @description Only automations that this event starts, by its uid or slug.
+                 * @example subscription_canceled
+                 */
+                "filter[event]"?: components["parameters"]["AutomationEventFilter"];
             };
             header?: {
                 /**
@@ -20072,7 +20361,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["AutomationInput"];
+                "application/json": components["schemas"]["AutomationUpdateInput"];
             };
         };
         responses: {
@@ -20325,6 +20614,124 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AutomationRunList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAutomationStepCounts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only runs of this version.
+                 * @example 2
+                 */
+                version?: components["parameters"]["AutomationVersionFilter"];
+                /**
+                 * @description Only runs created at this time or later; by default 30 days before `to`.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                from?: components["parameters"]["AutomationCountsFrom"];
+                /**
+                 * @description Only runs created before this time, at most 90 days after `from`; by default now.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                to?: components["parameters"]["AutomationCountsTo"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The counts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationStepCounts"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAutomationVersions: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Automation id.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                automation_id: components["parameters"]["AutomationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of versions. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AutomationVersionList"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -130,6 +130,7 @@ export interface QueryDefaults {
   v4ListIntegrationDeliveries: 'limit'
   v4ListAutomations: 'limit'
   v4ListAutomationRuns: 'limit'
+  v4ListAutomationVersions: 'limit'
   v4ListPushes: 'limit'
   v4ListApiKeys: 'limit'
   v4ListAlerts: 'limit'
@@ -3686,10 +3687,12 @@ export const descriptions: readonly OperationDescription[] = [
     query: [
       { name: 'limit', type: 'integer', array: false },
       { name: 'starting_after', type: 'string', array: false },
+      { name: 'filter[status][]', type: 'string', array: true },
+      { name: 'filter[event]', type: 'string', array: false },
     ],
     validate: {
       path: null,
-      query: v.v4ListEntitlementsQuery,
+      query: v.v4ListAutomationsQuery,
       body: null,
       answer: { 200: v.answerAutomationList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
@@ -3762,7 +3765,7 @@ export const descriptions: readonly OperationDescription[] = [
     validate: {
       path: v.v4GetAutomationPath,
       query: v.noQuery,
-      body: v.v4CreateAutomationBody,
+      body: v.v4UpdateAutomationBody,
       answer: { 200: v.answerAutomation, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
@@ -3867,6 +3870,61 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.v4ListAutomationRunsQuery,
       body: null,
       answer: { 200: v.answerAutomationRunList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4GetAutomationStepCounts',
+    method: 'GET',
+    path: '/v4/automations/{automation_id}/step-counts',
+    tag: 'Automations',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'automations:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'version', type: 'integer', array: false },
+      { name: 'from', type: 'string', array: false },
+      { name: 'to', type: 'string', array: false },
+    ],
+    validate: {
+      path: v.v4GetAutomationPath,
+      query: v.v4GetAutomationStepCountsQuery,
+      body: null,
+      answer: { 200: v.answerAutomationStepCounts, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListAutomationVersions',
+    method: 'GET',
+    path: '/v4/automations/{automation_id}/versions',
+    tag: 'Automations',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'automations:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: v.v4GetAutomationPath,
+      query: v.v4ListEntitlementsQuery,
+      body: null,
+      answer: { 200: v.answerAutomationVersionList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

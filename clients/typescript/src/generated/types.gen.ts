@@ -1689,6 +1689,17 @@ export type AutomationInput = {
     data: AutomationDataInput;
 };
 
+export type AutomationUpdateInput = {
+    name: string;
+    caption?: string;
+    status: 'active' | 'inactive' | 'paused';
+    data: AutomationDataInput;
+    /**
+     * As the automation has it that was read, to change nothing that has changed since.
+     */
+    updated_at?: string;
+};
+
 export type AutomationStatusInput = {
     status: 'active' | 'inactive' | 'paused';
 };
@@ -1705,6 +1716,150 @@ export type Automation = {
      * 1, and one more whenever a PUT changes `data`.
      */
     version: number;
+    created_at: AutomationCreatedAt;
+    updated_at: AutomationUpdatedAt;
+    activity?: AutomationActivity;
+};
+
+/**
+ * Never changes.
+ */
+export type AutomationCreatedAt = string;
+
+/**
+ * Moves with every change, by a second or more.
+ */
+export type AutomationUpdatedAt = string;
+
+/**
+ * What it did in the last 24 hours; where automations are read.
+ */
+export type AutomationActivity = {
+    since: Time;
+    /**
+     * Runs that have started.
+     */
+    runs: number;
+    /**
+     * Runs that a rule forbade to start.
+     */
+    skipped: number;
+    /**
+     * Runs that have failed, whenever they started.
+     */
+    failed: number;
+    /**
+     * False where there was more than 5,000 of it, and only so much is counted.
+     */
+    is_complete: boolean;
+    last_run_at: NullableTime;
+    /**
+     * Whether its unfinished runs are still being cancelled.
+     */
+    is_cancelling: boolean;
+};
+
+export type AutomationVersion = {
+    object: 'automation_version';
+    automation_id: string;
+    version: number;
+    /**
+     * Whether runs start with it.
+     */
+    is_current: boolean;
+    created_at: NullableTime;
+    /**
+     * Who stored it, as the audit log names actors; null where that is not known any more.
+     */
+    created_by: {
+        kind: ActorKind;
+        id: string | null;
+    } | null;
+    data: AutomationData;
+};
+
+export type AutomationVersionList = {
+    object: ListObject;
+    url: string;
+    data: Array<AutomationVersion>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type AutomationStepCounts = {
+    object: 'automation_step_counts';
+    url: string;
+    from: Time;
+    to: Time;
+    /**
+     * Runs created before are not counted, because later ones are so many.
+     */
+    counted_from: string;
+    /**
+     * Whether all runs of the window are counted.
+     */
+    is_complete: boolean;
+    /**
+     * By version, newest first.
+     */
+    data: Array<AutomationVersionCounts>;
+};
+
+export type AutomationVersionCounts = {
+    version: number;
+    /**
+     * Runs that have started, replays included.
+     */
+    started: number;
+    /**
+     * How many of them repeat a run.
+     */
+    replays: number;
+    unfinished: number;
+    succeeded: number;
+    failed: number;
+    cancelled: number;
+    /**
+     * How many runs were skipped, by reason.
+     */
+    skipped: {
+        [key: string]: number;
+    };
+    /**
+     * Steps that a run has reached.
+     */
+    steps: Array<AutomationStepCount>;
+};
+
+export type AutomationStepCount = {
+    step_id: string;
+    /**
+     * The set may grow.
+     */
+    type: 'delay' | 'wait_until' | 'wait_for_event' | 'branch' | 'webhook' | 'email' | 'push' | 'screen' | 'grant_entitlement' | 'set_property' | 'exit';
+    /**
+     * Runs of which a record of the step is stored; each run counts once, however often the step was tried.
+     */
+    reached: number;
+    waiting: number;
+    /**
+     * Runs in which an attempt has failed and another one follows.
+     */
+    retrying: number;
+    succeeded: number;
+    failed: number;
+    skipped: number;
+    cancelled: number;
+    /**
+     * Runs by `taken` (then, else) of a branch, or by `outcome` (event, timeout) of a wait for an event.
+     */
+    branches: {
+        [key: string]: number;
+    } | null;
+    /**
+     * Runs that have ended after this step, in whatever way.
+     */
+    ended: number;
 };
 
 export type AutomationList = {
@@ -5493,6 +5648,31 @@ export type AutomationId = IdInPath;
  * Run id.
  */
 export type AutomationRunId = IdInPath;
+
+/**
+ * Only automations with this status; repeat it for several.
+ */
+export type AutomationStatusFilter = Array<'active' | 'inactive' | 'paused'>;
+
+/**
+ * Only automations that this event starts, by its uid or slug.
+ */
+export type AutomationEventFilter = string;
+
+/**
+ * Only runs of this version.
+ */
+export type AutomationVersionFilter = number;
+
+/**
+ * Only runs created at this time or later; by default 30 days before `to`.
+ */
+export type AutomationCountsFrom = string;
+
+/**
+ * Only runs created before this time, at most 90 days after `from`; by default now.
+ */
+export type AutomationCountsTo = string;
 
 /**
  * Only runs with this status; repeat it for several.
@@ -15770,6 +15950,14 @@ export type V4ListAutomationsData = {
          * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
          */
         starting_after?: string;
+        /**
+         * Only automations with this status; repeat it for several.
+         */
+        'filter[status][]'?: Array<'active' | 'inactive' | 'paused'>;
+        /**
+         * Only automations that this event starts, by its uid or slug.
+         */
+        'filter[event]'?: string;
     };
     url: '/v4/automations';
 };
@@ -16020,7 +16208,7 @@ export type V4GetAutomationResponses = {
 export type V4GetAutomationResponse = V4GetAutomationResponses[keyof V4GetAutomationResponses];
 
 export type V4UpdateAutomationData = {
-    body: AutomationInput;
+    body: AutomationUpdateInput;
     headers?: {
         /**
          * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
@@ -16323,6 +16511,156 @@ export type V4ListAutomationRunsResponses = {
 };
 
 export type V4ListAutomationRunsResponse = V4ListAutomationRunsResponses[keyof V4ListAutomationRunsResponses];
+
+export type V4GetAutomationStepCountsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Automation id.
+         */
+        automation_id: IdInPath;
+    };
+    query?: {
+        /**
+         * Only runs of this version.
+         */
+        version?: number;
+        /**
+         * Only runs created at this time or later; by default 30 days before `to`.
+         */
+        from?: string;
+        /**
+         * Only runs created before this time, at most 90 days after `from`; by default now.
+         */
+        to?: string;
+    };
+    url: '/v4/automations/{automation_id}/step-counts';
+};
+
+export type V4GetAutomationStepCountsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAutomationStepCountsError = V4GetAutomationStepCountsErrors[keyof V4GetAutomationStepCountsErrors];
+
+export type V4GetAutomationStepCountsResponses = {
+    /**
+     * The counts.
+     */
+    200: AutomationStepCounts;
+};
+
+export type V4GetAutomationStepCountsResponse = V4GetAutomationStepCountsResponses[keyof V4GetAutomationStepCountsResponses];
+
+export type V4ListAutomationVersionsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Automation id.
+         */
+        automation_id: IdInPath;
+    };
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/automations/{automation_id}/versions';
+};
+
+export type V4ListAutomationVersionsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAutomationVersionsError = V4ListAutomationVersionsErrors[keyof V4ListAutomationVersionsErrors];
+
+export type V4ListAutomationVersionsResponses = {
+    /**
+     * One page of versions.
+     */
+    200: AutomationVersionList;
+};
+
+export type V4ListAutomationVersionsResponse = V4ListAutomationVersionsResponses[keyof V4ListAutomationVersionsResponses];
 
 export type V4GetAutomationRunData = {
     body?: never;
