@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../kernel/environment.ts'
 
 /** `isComplete`: false where more was there than is counted. `isCancelling`: unfinished runs are still being cancelled. */
-export type Activity = {
+export type AutomationActivity = {
   since: string
   runs: number
   skipped: number
@@ -35,8 +35,12 @@ const ACTIVITY = `
     select created_at from automation_runs where environment = $1 and automation_id = k.id order by created_at desc, id desc limit 1) l on true`
 
 /** What the automations did in the last 24 hours, by the ids of the automations. */
-export async function activityOf(db: Db, environment: Environment, ids: readonly string[]): Promise<Map<string, Activity>> {
-  const { rows } = await db.query<Activity & { id: string }>({
+export async function activityOfAutomations(
+  db: Db,
+  environment: Environment,
+  ids: readonly string[],
+): Promise<Map<string, AutomationActivity>> {
+  const { rows } = await db.query<AutomationActivity & { id: string }>({
     name: 'activity-of-automations',
     text: ACTIVITY,
     values: [environment, ids],

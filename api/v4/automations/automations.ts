@@ -1,5 +1,5 @@
 import { foldPresent } from '../../../domain/analytics/folding/drain.ts'
-import { activityOf } from '../../../domain/automations/activity.ts'
+import { activityOfAutomations } from '../../../domain/automations/activity.ts'
 import {
   type Automation,
   type AutomationChange,
@@ -55,7 +55,7 @@ export const v4ListAutomations = onPool('v4ListAutomations', async ({ query, env
   const slug = event === undefined ? undefined : slugOf(event)
   if (slug === null) throw invalidField('filter[event]', NO_EVENT_TYPE)
   const { rows, restarted } = await listAutomations(db, environment, { limit, after, statuses, event: slug })
-  const activities = await activityOf(
+  const activities = await activityOfAutomations(
     db,
     environment,
     rows.slice(0, limit).map(({ id }) => id),
@@ -72,7 +72,7 @@ export const v4CreateAutomation = inTransaction('v4CreateAutomation', async ({ b
 
 export const v4GetAutomation = onPool('v4GetAutomation', async ({ path, environment, db }) => {
   const found = await getAutomation(db, environment, path.automation_id)
-  const activities = await activityOf(db, environment, [found.id])
+  const activities = await activityOfAutomations(db, environment, [found.id])
   return { body: { ...automation(found), activity: activities.get(found.id)! } }
 })
 
