@@ -31,9 +31,9 @@ type Window = { from: string; to: string; version: number | undefined }
 export type CountsOfSteps = { countedFrom: string | null; versions: VersionCounts[] }
 
 /** Runs whose records are read, the newest ones of the window: what a million runs would cost stays bounded by this. */
-export const MOST_RUNS = 100_000
+const MOST_RUNS = 100_000
 /** The newest versions that are told. */
-export const MOST_VERSIONS = 100
+const MOST_VERSIONS = 100
 
 // A run has one row for each of its steps, whatever was tried again: counts of the rows themselves stay right under retries, crashes and
 // cancellations, where counters beside them would have to be moved back. What a replay took over was done by the run that it repeats, and counts there.
