@@ -14,6 +14,7 @@ export type Group = { group: string; hits: Hit[] }
 const PAGES: Partial<Record<SearchResult['kind'], { group: string; icon: IconName; target: (id: string) => Pick<Hit, 'to' | 'search'> }>> =
   {
     customer: { group: 'Customers', icon: 'people', target: id => ({ to: `/customers/${id}` }) },
+    automation: { group: 'Automations', icon: 'flow', target: id => ({ to: `/automations/${id}` }) },
     event: { group: 'Events', icon: 'bolt', target: id => ({ to: '/events', search: { at: id } }) },
   }
 

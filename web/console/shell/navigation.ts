@@ -21,6 +21,10 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
     ],
   },
   {
+    group: 'What happens',
+    entries: [{ to: '/automations', icon: 'flow', text: 'Automations', key: 'a' }],
+  },
+  {
     group: 'Project',
     entries: [
       { to: '/settings', icon: 'gear', text: 'Settings', key: 's' },
