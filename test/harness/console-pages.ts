@@ -35,7 +35,7 @@ export type ConsolePage = {
 }
 
 /** The pages of the console, over the data of `tellHostile`. */
-export const consolePages = ({ customer, event, key, at }: Told): ConsolePage[] => [
+export const consolePages = ({ customer, event, key, at, automation }: Told): ConsolePage[] => [
   { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
   { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
   {
@@ -56,6 +56,15 @@ export const consolePages = ({ customer, event, key, at }: Told): ConsolePage[] 
     drawers: ['give', 'properties', 'why', 'json', 'erase', 'test-event'].map(name => `at=${name}`),
   },
   { name: 'events', path: '/events', full: '[data-row]', empty: '.empty', drawers: [`at=${event}`] },
+  { name: 'automations', path: '/automations', full: '.automations-title', empty: '.empty', drawers: [] },
+  {
+    name: 'automation',
+    path: `/automations/${automation}`,
+    full: '.box',
+    empty: '.empty',
+    drawers: ['backtest', 'versions', 'json', 'inactive', 'delete', 'step.mail'].map(name => `at=${name}`),
+  },
+  { name: 'automation-edit', path: `/automations/${automation}/edit`, full: '.edit-step', empty: '.fault', drawers: ['at=backtest'] },
   { name: 'settings', path: '/settings', full: '.pairs code', empty: '.pairs code', drawers: [] },
   { name: 'keys', isTab: true, path: '/settings?tab=keys', full: '[data-row]', empty: '.empty', drawers: [`at=${key}`] },
   { name: 'stores', isTab: true, path: '/settings?tab=stores', full: '.card h2', empty: '.card h2', drawers: ['at=apple', 'at=stripe'] },
@@ -64,7 +73,7 @@ export const consolePages = ({ customer, event, key, at }: Told): ConsolePage[] 
   { name: 'status', path: '/status', full: '.pairs', empty: '.pairs', drawers: [] },
 ]
 
-export type Told = { customer: string; event: string; key: string; at: number }
+export type Told = { customer: string; event: string; key: string; at: number; automation: string }
 
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
 export async function tellHostile(api: TestApi): Promise<Told> {
@@ -102,6 +111,7 @@ export async function tellHostile(api: TestApi): Promise<Told> {
     await api.call('POST', '/v4/analytics/views', {
       body: { name: text.slice(0, 200), kind: 'chart', code: 'sales', query: {}, range: 'last_28_days', pinned: true },
     })
+    await api.call('POST', '/v4/automations', { body: automationOf(text) })
     await api.call('POST', '/v4/api-keys', { body: { name: text.slice(0, 100), scopes: ['events:read'] } })
   }
   await purchaseOf(api, customer, {
@@ -111,8 +121,30 @@ export async function tellHostile(api: TestApi): Promise<Told> {
   })
   const day = Math.floor(Date.parse(iso(-2)) / 86_400_000) * 86_400
   const newest = async (path: string) => (await api.call('GET', path)).body.data[0].id
-  return { customer, event: await newest('/v4/events?sort_order=desc'), key: await newest('/v4/api-keys'), at: day }
+  return {
+    customer,
+    ...{
+      event: await newest('/v4/events?sort_order=desc'),
+      key: await newest('/v4/api-keys'),
+      automation: await newest('/v4/automations'),
+    },
+    at: day,
+  }
 }
+
+const automationOf = (text: string) => ({
+  ...{ name: text, caption: text, status: 'active' },
+  data: {
+    initiators: [{ uid: 'note_1', type: 'event' }],
+    steps: [
+      { id: 'mail', type: 'email', subject: text, text },
+      {
+        ...{ id: 'b'.repeat(64), type: 'branch', then: [{ id: 'set', type: 'set_property', key: 'text', value: text }], else: [] },
+        conditions: [{ metric: 'property:text', comparator: 'ne', value: text }],
+      },
+    ],
+  },
+})
 
 /** Goes to an address within the pages, as a link does, and waits for a part of the page: what was loaded stays loaded. */
 export async function go(page: Page, path: string, wait: string): Promise<void> {
