@@ -15,6 +15,7 @@ import * as customers from './v4/audience/customers.ts'
 import * as segments from './v4/audience/segments.ts'
 import * as automationRuns from './v4/automations/automation-runs.ts'
 import * as automations from './v4/automations/automations.ts'
+import * as automationsSoFar from './v4/automations/so-far.ts'
 import * as offerings from './v4/catalogue/offerings.ts'
 import * as products from './v4/catalogue/products.ts'
 import * as events from './v4/events/events.ts'
@@ -61,6 +62,7 @@ const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...auditLog,
   ...automationRuns,
   ...automations,
+  ...automationsSoFar,
   ...customers,
   ...entitlements,
   ...events,

@@ -8,14 +8,27 @@ import { supersedeVersions } from './automation-runs/pinned-steps.ts'
 import { completeData } from './complete.ts'
 import type { AutomationStatus } from './input.ts'
 
-export type Automation = { id: string; name: string; caption: string; status: AutomationStatus; version: number; data: AutomationData }
+export type Automation = {
+  id: string
+  name: string
+  caption: string
+  status: AutomationStatus
+  version: number
+  created_at: string
+  /** Every change moves it by a second or more, so in whole seconds it still names one state. */
+  updated_at: string
+  data: AutomationData
+}
 
 /** `before` is null when nothing was changed. */
 export type AutomationChange = { before: Automation | null; after: Automation }
 
-export const AUTOMATION_COLUMNS = `id, name, caption, status, version,
+export const AUTOMATION_COLUMNS = `id, name, caption, status, version, created_at, updated_at,
   (select v.data from automation_versions v
    where v.environment = automations.environment and v.automation_id = automations.id and v.version = automations.version) as data`
+
+/** In SQL: the time of a change. */
+export const CHANGED_AT = `greatest(environment_now($1), date_trunc('second', updated_at) + interval '1 second')`
 
 /** A row as it is shown: the keys of the data stand in the order of the description. */
 export const automationOf = (row: Automation): Automation => ({ ...row, data: completeData(row.data) })
@@ -48,16 +61,39 @@ export async function getAutomation(db: Db, environment: Environment, id: string
   return automationOf(rows[0])
 }
 
+/** The time of the environment of an automation, which there must be. Throws `not_found`. */
+export async function nowOfAutomation(db: Db, environment: Environment, id: string): Promise<string> {
+  const { rows } = await db.query<{ now: string }>(
+    'select environment_now($1) as now from automations where environment = $1 and id = $2',
+    [environment, id],
+  )
+  if (!rows[0]) throw notFound('automation')
+  return rows[0].now
+}
+
 const LISTED = { table: 'automations', columns: AUTOMATION_COLUMNS, order: 'newest' as const }
 
-/** Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
+// The automations of an environment are few: what a filter leaves out is read, too.
+const NARROWED = `($4::text[] is null or status = any ($4)) and ($5::text is null or id in (
+  select automation_id from automation_initiators where environment = $1 and event_name = $5))`
+
+/** `event`: the slug of a type that starts them. Newest first, after the row that the cursor names; one row more than `limit` when there are more. */
 export async function listAutomations(
   db: Db,
   environment: Environment,
-  limit: number,
-  after: string | undefined,
+  {
+    limit,
+    after,
+    statuses,
+    event,
+  }: { limit: number; after: string | undefined; statuses: readonly AutomationStatus[] | undefined; event: string | undefined },
 ): Promise<Page<Automation>> {
-  const { rows, restarted } = await pageOf<Automation>(db, LISTED, environment, { limit, after })
+  const narrowed = { condition: NARROWED, values: [statuses ?? null, event ?? null] }
+  const { rows, restarted } = await pageOf<Automation>(db, LISTED, environment, {
+    limit,
+    after,
+    ...(statuses || event ? { narrowed } : {}),
+  })
   return { rows: rows.map(automationOf), restarted }
 }
 

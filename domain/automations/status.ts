@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../kernel/environment.ts'
 import { conflict } from '../kernel/refusal.ts'
-import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, lockAutomation } from './automation.ts'
+import { AUTOMATION_COLUMNS, type Automation, type AutomationChange, automationOf, CHANGED_AT, lockAutomation } from './automation.ts'
 import { cancelRunsOf } from './automation-runs/cancel.ts'
 import { releaseRuns } from './automation-runs/release.ts'
 import type { AutomationStatus } from './input.ts'
@@ -17,7 +17,7 @@ export async function changeAutomationStatus(
   const before = await lockAutomation(tx, environment, id, 'no key update')
   if (before.status === status) return { before: null, after: before }
   const { rows } = await tx.query<Automation>(
-    `update automations set status = $3, updated_at = environment_now($1) where environment = $1 and id = $2 returning ${AUTOMATION_COLUMNS}`,
+    `update automations set status = $3, updated_at = ${CHANGED_AT} where environment = $1 and id = $2 returning ${AUTOMATION_COLUMNS}`,
     [environment, id, status],
   )
   await enterStatus(tx, environment, before, before.status, status)

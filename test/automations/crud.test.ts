@@ -31,9 +31,12 @@ describe('an automation', () => {
       status: 'inactive',
       data: { type: 'event', platform: null, initiators: on('1'), actions: { screen }, segments: null, reentry: true },
       version: 1,
+      created_at: expect.stringMatching(/Z$/),
+      updated_at: created.created_at,
     })
-    expect((await fixture.call('GET', created.url)).body).toEqual(created)
-    expect((await fixture.call('GET', '/v4/automations')).body.data).toEqual([created])
+    const read = { ...created, activity: expect.objectContaining({ runs: 0, failed: 0, last_run_at: null }) }
+    expect((await fixture.call('GET', created.url)).body).toEqual(read)
+    expect((await fixture.call('GET', '/v4/automations')).body.data).toEqual([read])
   })
 
   test('has nested steps with their defaults, in the documented order, and then no actions', async () => {

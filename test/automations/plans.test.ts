@@ -75,6 +75,12 @@ test('a list reads only its page, and a run is found by its id', async () => {
   expect(await cost(() => fixture.call('POST', '/v4/automation-runs/run_777/replay'))).toBeLessThan(50)
 })
 
+test('the list of automations reads a bounded part of their runs', async () => {
+  expect(await cost(() => fixture.call('GET', '/v4/automations'))).toBeLessThan(5_100)
+  const { runs, skipped, is_complete } = (await fixture.call('GET', automation.url)).body.activity
+  expect([is_complete, Math.min(5_000, runs + skipped)]).toEqual([false, 5_000])
+})
+
 test('stopping and resuming an automation read only its own runs, however many runs of others wait', async () => {
   const other = await fixture.automation()
   await fixture.post(Array.from({ length: 3 }, () => ({ event_name: 'go', customer_uid: user })))

@@ -38,7 +38,7 @@ export type ConsolePage = {
 }
 
 /** The pages of the console, over the data of `tellHostile`. */
-export const consolePages = ({ customer, event, key, at, report, reportRun, file, run, integration, delivery }: Told): ConsolePage[] => [
+export const consolePages = ({ customer, event, key, at, report, reportRun, file, run, integration, delivery, automation }: Told): ConsolePage[] => [
   { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
   { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
   {
@@ -59,6 +59,15 @@ export const consolePages = ({ customer, event, key, at, report, reportRun, file
     drawers: ['give', 'properties', 'why', 'json', 'erase', 'test-event'].map(name => `at=${name}`),
   },
   { name: 'events', path: '/events', full: '[data-row]', empty: '.empty', drawers: [`at=${event}`] },
+  { name: 'automations', path: '/automations', full: '.automations-title', empty: '.empty', drawers: [] },
+  {
+    name: 'automation',
+    path: `/automations/${automation}`,
+    full: '.box',
+    empty: '.empty',
+    drawers: ['backtest', 'versions', 'json', 'inactive', 'delete', 'step.mail'].map(name => `at=${name}`),
+  },
+  { name: 'automation-edit', path: `/automations/${automation}/edit`, full: '.edit-step', empty: '.fault', drawers: ['at=backtest'] },
   { name: 'reports', path: '/reports', full: '[data-row]', empty: '.empty', drawers: ['at=new'] },
   { name: 'report', path: `/reports/${report}`, full: '.cell', empty: '.empty', drawers: [`at=${reportRun}`, 'at=edit', 'at=delete'] },
   { name: 'exports', path: '/exports', full: '[data-row]', empty: '.empty', drawers: ['at=new', `at=${file}`] },
@@ -99,6 +108,7 @@ export type Told = {
   run: string
   integration: string
   delivery: string
+  automation: string
 }
 
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
@@ -137,6 +147,7 @@ export async function tellHostile(api: TestApi): Promise<Told> {
     await api.call('POST', '/v4/analytics/views', {
       body: { name: text.slice(0, 200), kind: 'chart', code: 'sales', query: {}, range: 'last_28_days', pinned: true },
     })
+    await api.call('POST', '/v4/automations', { body: automationOf(text) })
     await api.call('POST', '/v4/api-keys', { body: { name: text.slice(0, 100), scopes: ['events:read'] } })
   }
   await purchaseOf(api, customer, {
@@ -147,6 +158,7 @@ export async function tellHostile(api: TestApi): Promise<Told> {
   const { integration, delivery } = await integrationOf(api)
   const day = Math.floor(Date.parse(iso(-2)) / 86_400_000) * 86_400
   const newest = async (path: string) => (await api.call('GET', path)).body.data[0].id
+  const automation = await newest('/v4/automations')
   const run = await hostileRuns(api, customer)
   return {
     ...(await tellReports(api)),
@@ -156,6 +168,7 @@ export async function tellHostile(api: TestApi): Promise<Told> {
     event: await newest('/v4/events?sort_order=desc'),
     key: await newest('/v4/api-keys'),
     at: day,
+    automation,
     run,
   }
 }
@@ -258,6 +271,20 @@ async function integrationOf(api: TestApi): Promise<Pick<Told, 'integration' | '
   ])
   return { integration, delivery }
 }
+
+const automationOf = (text: string) => ({
+  ...{ name: text, caption: text, status: 'active' },
+  data: {
+    initiators: [{ uid: 'note_1', type: 'event' }],
+    steps: [
+      { id: 'mail', type: 'email', subject: text, text },
+      {
+        ...{ id: 'b'.repeat(64), type: 'branch', then: [{ id: 'set', type: 'set_property', key: 'text', value: text }], else: [] },
+        conditions: [{ metric: 'property:text', comparator: 'ne', value: text }],
+      },
+    ],
+  },
+})
 
 /** Goes to an address within the pages, as a link does, and waits for a part of the page: what was loaded stays loaded. */
 export async function go(page: Page, path: string, wait: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { foldPresent } from '../../../domain/analytics/folding/drain.ts'
+import { activityOfAutomations } from '../../../domain/automations/activity.ts'
 import {
   type Automation,
   type AutomationChange,
@@ -15,6 +16,7 @@ import type { AutomationInput, DataInput } from '../../../domain/automations/inp
 import { changeAutomationStatus } from '../../../domain/automations/status.ts'
 import { updateAutomation } from '../../../domain/automations/update.ts'
 import { checkReferences, missingThing, refuseFaulty } from '../../../domain/automations/validate-references.ts'
+import { slugOf } from '../../../domain/events/catalogue.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import type { Environment } from '../../../domain/kernel/environment.ts'
 import { invalidField } from '../../../domain/kernel/refusal.ts'
@@ -25,7 +27,7 @@ import { cursorPage, restartedHeader } from '../../pagination.ts'
 import type { StatementTurn } from '../../request-turns.ts'
 import { MAX_WINDOW_MS, wholeSeconds } from '../../time.ts'
 
-const automation = ({ id, name, caption, status, data, version }: Automation) => ({
+const automation = ({ id, name, caption, status, data, version, created_at, updated_at }: Automation) => ({
   object: 'automation' as const,
   id,
   url: `/v4/automations/${id}`,
@@ -34,6 +36,8 @@ const automation = ({ id, name, caption, status, data, version }: Automation) =>
   status,
   data,
   version,
+  created_at,
+  updated_at,
 })
 
 const changed = ({ before, after }: AutomationChange & { before: Automation }) => ({
@@ -46,23 +50,35 @@ const changed = ({ before, after }: AutomationChange & { before: Automation }) =
 type Body = Omit<AutomationInput, 'caption'> & { caption?: string }
 const input = ({ name, caption = '', status, data }: Body): AutomationInput => ({ name, caption, status, data })
 
-export const v4ListAutomations = onPool('v4ListAutomations', async ({ query: { limit, starting_after }, environment, db }) => {
-  const { rows, restarted } = await listAutomations(db, environment, limit, starting_after)
-  return { body: cursorPage({ url: '/v4/automations', rows, limit, item: automation }), headers: restartedHeader(restarted) }
+export const v4ListAutomations = onPool('v4ListAutomations', async ({ query, environment, db }) => {
+  const { limit, starting_after: after, 'filter[status][]': statuses, 'filter[event]': event } = query
+  // No automation starts with what is no event type.
+  const slug = event === undefined ? undefined : (slugOf(event) ?? event)
+  const { rows, restarted } = await listAutomations(db, environment, { limit, after, statuses, event: slug })
+  const activities = await activityOfAutomations(
+    db,
+    environment,
+    rows.slice(0, limit).map(({ id }) => id),
+  )
+  const item = (row: Automation) => ({ ...automation(row), activity: activities.get(row.id)! })
+  return { body: cursorPage({ url: '/v4/automations', rows, limit, item }), headers: restartedHeader(restarted) }
 })
 
 export const v4CreateAutomation = inTransaction('v4CreateAutomation', async ({ body, environment, trail, tx }) => {
-  const made = automation(await createAutomation(tx, environment, input(body as Body)))
+  const made = automation(await createAutomation(tx, environment, input(body as Body), trail.actor))
   await audit(tx, trail, { resource: 'automation', id: made.id, after: made })
   return { body: made }
 })
 
-export const v4GetAutomation = onPool('v4GetAutomation', async ({ path, environment, db }) => ({
-  body: automation(await getAutomation(db, environment, path.automation_id)),
-}))
+export const v4GetAutomation = onPool('v4GetAutomation', async ({ path, environment, db }) => {
+  const found = await getAutomation(db, environment, path.automation_id)
+  const activities = await activityOfAutomations(db, environment, [found.id])
+  return { body: { ...automation(found), activity: activities.get(found.id)! } }
+})
 
 export const v4UpdateAutomation = inTransaction('v4UpdateAutomation', async ({ path, body, environment, trail, tx }) => {
-  const { before, after } = await updateAutomation(tx, environment, path.automation_id, input(body as Body))
+  const options = { actor: trail.actor, updatedAt: body.updated_at }
+  const { before, after } = await updateAutomation(tx, environment, path.automation_id, input(body as Body), options)
   if (before) await audit(tx, trail, changed({ before, after }))
   return { body: automation(after) }
 })

@@ -167,7 +167,7 @@ const end = (isAgain: boolean) =>
   `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(isAgain)}, ${updateRuns(ENDED)} ${RECORDED}`
 
 /** The same if one of the runs has failed. */
-const RETURNED = 'returning r.environment, r.automation_id, r.status, r.created_at, r.id, r.number'
+const RETURNED = 'returning r.environment, r.automation_id, r.status, r.created_at, r.id, r.number, r.finished_at'
 const endFailed = (isAgain: boolean) =>
   `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(isAgain)}, ${updateRuns(ENDED, RETURNED)},
   noted as (${noteUnsuccessful('updated_runs')}) ${RECORDED}`

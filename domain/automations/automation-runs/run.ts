@@ -29,8 +29,8 @@ export type AutomationRunRow = {
 
 /** In SQL: notes runs that have just ended as failed or cancelled, for the lists of such runs; `ended` has their rows. */
 export const noteUnsuccessful = (ended: string): string => `
-  insert into unsuccessful_runs (environment, automation_id, status, created_at, id, number)
-  select environment, automation_id, status, created_at, id, number from ${ended} where status in ('failed', 'cancelled')`
+  insert into unsuccessful_runs (environment, automation_id, status, created_at, id, number, finished_at)
+  select environment, automation_id, status, created_at, id, number, finished_at from ${ended} where status in ('failed', 'cancelled')`
 
 /** In SQL: deletes the notes of the runs of `gone`, which are deleted. */
 export const forgetUnsuccessful = (gone: string): string => `

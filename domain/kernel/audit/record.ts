@@ -4,6 +4,8 @@ import type { Environment } from '../environment.ts'
 
 export type ActorKind = 'secret_key' | 'api_key' | 'project_key' | 'grant' | 'operator' | 'cli' | 'system'
 
+export type Actor = { kind: ActorKind; id: string | null }
+
 /**
  * The actor of a mutation, its project and environment, and its request. `environment` is null for what belongs to the project as a whole.
  * `changes`: of a dry run, which keeps its entries there and stores none.
@@ -11,7 +13,7 @@ export type ActorKind = 'secret_key' | 'api_key' | 'project_key' | 'grant' | 'op
 export type Trail = {
   project: number
   environment: Environment | null
-  actor: { kind: ActorKind; id: string | null }
+  actor: Actor
   operation: string
   requestId: string | null
   changes?: AuditEntry[]

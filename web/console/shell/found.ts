@@ -15,6 +15,7 @@ const PAGES: Partial<
   Record<SearchResult['kind'], { group: string; icon: IconName; target: (id: string, url: string) => Pick<Hit, 'to' | 'search'> }>
 > = {
   customer: { group: 'Customers', icon: 'people', target: id => ({ to: `/customers/${id}` }) },
+  automation: { group: 'Automations', icon: 'flow', target: id => ({ to: `/automations/${id}` }) },
   automation_run: { group: 'Runs', icon: 'runs', target: id => ({ to: `/runs/${id}` }) },
   event: { group: 'Events', icon: 'bolt', target: id => ({ to: '/events', search: { at: id } }) },
   scheduled_report: { group: 'Reports', icon: 'mail', target: id => ({ to: `/reports/${id}` }) },

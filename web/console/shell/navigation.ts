@@ -23,6 +23,7 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
   {
     group: 'What happens',
     entries: [
+      { to: '/automations', icon: 'flow', text: 'Automations', key: 'a' },
       { to: '/runs', icon: 'runs', text: 'Runs', key: 'n' },
       { to: '/reports', icon: 'mail', text: 'Reports', key: 'r' },
       { to: '/exports', icon: 'file', text: 'Exports', key: 'x' },

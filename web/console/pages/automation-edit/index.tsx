@@ -1,0 +1,39 @@
+import '../automation/boxes.css'
+import '../automation/drawers.css'
+import './edit.css'
+import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Automation } from '../../../../clients/typescript/src/index.ts'
+import { useRead } from '../../data/read.ts'
+import { Card } from '../../parts/card.tsx'
+import { Bars } from '../../parts/data-state.tsx'
+import { Fault } from '../../parts/fault.tsx'
+import { Page } from '../../parts/page.tsx'
+import { t } from '../../parts/t.ts'
+import { draftOf, NEW } from './draft.ts'
+import { Editor } from './editor.tsx'
+
+/** Makes an automation, or changes one: as a form or as JSON. */
+export default function AutomationEdit() {
+  const { id } = useParams({ strict: false }) as { id?: string }
+  return id === undefined ? <Editor draft={NEW} title={t('New automation')} /> : <Existing key={id} id={id} />
+}
+
+function Existing({ id }: { id: string }) {
+  const read = useRead('v4GetAutomation', { path: { automation_id: id } })
+  // The state that is changed is the one that was read first: a later one comes only when it is asked for.
+  const [first, setFirst] = useState<Automation>()
+  if (first === undefined && read.data !== undefined && !read.isPlaceholderData && !read.isFetching) setFirst(read.data)
+  if (first) return <Editor draft={draftOf(first)} automation={first} title={t('Edit {name}', { name: first.name })} />
+  return (
+    <Page wide title={t('Edit an automation')}>
+      {read.error ? (
+        <Fault error={read.error} retry={read.refetch} />
+      ) : (
+        <Card>
+          <Bars rows={9} />
+        </Card>
+      )}
+    </Page>
+  )
+}
