@@ -88,6 +88,12 @@ async function liveThrough(call: Call): Promise<void> {
     `${url}/runs`,
     `${url}/runs?filter[status][]=failed`,
     '/v4/ledger',
+    '/v4/health',
+    '/v4/test-clock/due',
+    ...(['kept', 'declined', 'broken', 'outstanding', 'overdue'] as const).flatMap(state =>
+      ['automation_runs', 'deliveries', 'exports', 'report_slots'].map(kind => `/v4/ledger/rows?kind=${kind}&state=${state}`),
+    ),
+    '/v4/ledger/rows?kind=deliveries&state=held',
     `/v4/integrations/${events.id}/deliveries?filter[status][]=failed`,
   ])
     await must(call, 'GET', list)
