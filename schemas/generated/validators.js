@@ -9,9 +9,9 @@ var __commonJS = (cb, mod) => function __require() {
   }
 };
 
-// node_modules/ajv/dist/runtime/ucs2length.js
+// ../../node_modules/ajv/dist/runtime/ucs2length.js
 var require_ucs2length = __commonJS({
-  "node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
+  "../../node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     function ucs2length(str) {
@@ -35,9 +35,9 @@ var require_ucs2length = __commonJS({
   }
 });
 
-// node_modules/fast-deep-equal/index.js
+// ../../node_modules/fast-deep-equal/index.js
 var require_fast_deep_equal = __commonJS({
-  "node_modules/fast-deep-equal/index.js"(exports, module) {
+  "../../node_modules/fast-deep-equal/index.js"(exports, module) {
     "use strict";
     module.exports = function equal(a, b) {
       if (a === b) return true;
@@ -70,9 +70,9 @@ var require_fast_deep_equal = __commonJS({
   }
 });
 
-// node_modules/ajv/dist/runtime/equal.js
+// ../../node_modules/ajv/dist/runtime/equal.js
 var require_equal = __commonJS({
-  "node_modules/ajv/dist/runtime/equal.js"(exports) {
+  "../../node_modules/ajv/dist/runtime/equal.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     var equal = require_fast_deep_equal();
@@ -89781,14 +89781,1468 @@ function validate513(data, { instancePath = "", parentData, parentDataProperty, 
   validate513.errors = vErrors;
   return errors === 0;
 }
-var answerAlertList = validate514;
-var schema872 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
-var schema874 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
-var schema875 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
-var schema876 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
-var pattern376 = new RegExp("^/v4/alerts/.+$", "u");
-var schema880 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
-function validate516(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerLedgerRowList = validate514;
+var schema872 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "removed", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string", "enum": ["/v4/ledger/rows"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "removed": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "data": { "type": "array", "items": { "$ref": "answer:LedgerRow" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:LedgerRowList" };
+var schema876 = { "type": "object", "required": ["object", "kind", "state", "id", "url", "at", "due_at", "outcome", "reason", "customer_uid", "parent"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger_row"] }, "kind": { "$ref": "answer:LedgerKind" }, "state": { "$ref": "answer:LedgerState" }, "id": { "type": ["string", "null"] }, "url": { "type": ["string", "null"], "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/exports/a1" }, "at": { "type": "string", "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "due_at": { "$ref": "answer:NullableTime" }, "outcome": { "type": ["string", "null"] }, "reason": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "parent": { "type": ["object", "null"], "required": ["kind", "id", "name", "url"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["scheduled_report", "automation", "integration"] }, "id": { "type": "string" }, "name": { "type": ["string", "null"] }, "url": { "type": "string", "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/automations/a1" } } } }, "$id": "answer:LedgerRow" };
+var schema878 = { "type": "string", "enum": ["kept", "declined", "broken", "outstanding", "overdue", "held"], "$id": "answer:LedgerState" };
+function validate515(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.kind === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "kind" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.state === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "state" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.at === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "at" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.due_at === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "due_at" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.outcome === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "outcome" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.reason === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reason" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.customer_uid === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "customer_uid" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.parent === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "parent" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema876.properties, key0)) {
+        const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data0 === "ledger_row")) {
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema876.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.kind !== void 0) {
+      let data1 = data.kind;
+      if (typeof data1 !== "string") {
+        const err14 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (!(data1 === "report_slots" || data1 === "automation_runs" || data1 === "deliveries" || data1 === "exports")) {
+        const err15 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema868.enum } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.state !== void 0) {
+      let data2 = data.state;
+      if (typeof data2 !== "string") {
+        const err16 = { instancePath: instancePath + "/state", schemaPath: "answer:LedgerState/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (!(data2 === "kept" || data2 === "declined" || data2 === "broken" || data2 === "outstanding" || data2 === "overdue" || data2 === "held")) {
+        const err17 = { instancePath: instancePath + "/state", schemaPath: "answer:LedgerState/enum", keyword: "enum", params: { allowedValues: schema878.enum } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data3 = data.id;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err18 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema876.properties.id.type } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data4 = data.url;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: schema876.properties.url.type } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (typeof data4 === "string") {
+        if (!pattern370.test(data4)) {
+          const err20 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.at !== void 0) {
+      let data5 = data.at;
+      if (typeof data5 === "string") {
+        if (!formats0(data5)) {
+          const err21 = { instancePath: instancePath + "/at", schemaPath: "#/properties/at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data5)) {
+          const err22 = { instancePath: instancePath + "/at", schemaPath: "#/properties/at/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      } else {
+        const err23 = { instancePath: instancePath + "/at", schemaPath: "#/properties/at/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.due_at !== void 0) {
+      let data6 = data.due_at;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err24 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+      if (typeof data6 === "string") {
+        if (!formats0(data6)) {
+          const err25 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data6)) {
+          const err26 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.outcome !== void 0) {
+      let data7 = data.outcome;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err27 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema876.properties.outcome.type } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+    if (data.reason !== void 0) {
+      let data8 = data.reason;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err28 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema876.properties.reason.type } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.customer_uid !== void 0) {
+      let data9 = data.customer_uid;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err29 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema876.properties.customer_uid.type } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+    }
+    if (data.parent !== void 0) {
+      let data10 = data.parent;
+      if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
+        const err30 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/type", keyword: "type", params: { type: schema876.properties.parent.type } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+      if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
+        if (data10.kind === void 0) {
+          const err31 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/required", keyword: "required", params: { missingProperty: "kind" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        if (data10.id === void 0) {
+          const err32 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/required", keyword: "required", params: { missingProperty: "id" } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+        if (data10.name === void 0) {
+          const err33 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/required", keyword: "required", params: { missingProperty: "name" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+        if (data10.url === void 0) {
+          const err34 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/required", keyword: "required", params: { missingProperty: "url" } };
+          if (vErrors === null) {
+            vErrors = [err34];
+          } else {
+            vErrors.push(err34);
+          }
+          errors++;
+        }
+        for (const key1 in data10) {
+          if (!(key1 === "kind" || key1 === "id" || key1 === "name" || key1 === "url")) {
+            const err35 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+        }
+        if (data10.kind !== void 0) {
+          let data11 = data10.kind;
+          if (typeof data11 !== "string") {
+            const err36 = { instancePath: instancePath + "/parent/kind", schemaPath: "#/properties/parent/properties/kind/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err36];
+            } else {
+              vErrors.push(err36);
+            }
+            errors++;
+          }
+          if (!(data11 === "scheduled_report" || data11 === "automation" || data11 === "integration")) {
+            const err37 = { instancePath: instancePath + "/parent/kind", schemaPath: "#/properties/parent/properties/kind/enum", keyword: "enum", params: { allowedValues: schema876.properties.parent.properties.kind.enum } };
+            if (vErrors === null) {
+              vErrors = [err37];
+            } else {
+              vErrors.push(err37);
+            }
+            errors++;
+          }
+        }
+        if (data10.id !== void 0) {
+          if (typeof data10.id !== "string") {
+            const err38 = { instancePath: instancePath + "/parent/id", schemaPath: "#/properties/parent/properties/id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err38];
+            } else {
+              vErrors.push(err38);
+            }
+            errors++;
+          }
+        }
+        if (data10.name !== void 0) {
+          let data13 = data10.name;
+          if (typeof data13 !== "string" && data13 !== null) {
+            const err39 = { instancePath: instancePath + "/parent/name", schemaPath: "#/properties/parent/properties/name/type", keyword: "type", params: { type: schema876.properties.parent.properties.name.type } };
+            if (vErrors === null) {
+              vErrors = [err39];
+            } else {
+              vErrors.push(err39);
+            }
+            errors++;
+          }
+        }
+        if (data10.url !== void 0) {
+          let data14 = data10.url;
+          if (typeof data14 === "string") {
+            if (!pattern370.test(data14)) {
+              const err40 = { instancePath: instancePath + "/parent/url", schemaPath: "#/properties/parent/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
+              if (vErrors === null) {
+                vErrors = [err40];
+              } else {
+                vErrors.push(err40);
+              }
+              errors++;
+            }
+          } else {
+            const err41 = { instancePath: instancePath + "/parent/url", schemaPath: "#/properties/parent/properties/url/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err41];
+            } else {
+              vErrors.push(err41);
+            }
+            errors++;
+          }
+        }
+      }
+    }
+  } else {
+    const err42 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err42];
+    } else {
+      vErrors.push(err42);
+    }
+    errors++;
+  }
+  validate515.errors = vErrors;
+  return errors === 0;
+}
+function validate514(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.from === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.to === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.generated_at === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "generated_at" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.removed === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "removed" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema872.properties, key0)) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema872.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/ledger/rows")) {
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema872.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data2 = data.from;
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err13 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data2)) {
+          const err14 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      } else {
+        const err15 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data3 = data.to;
+      if (typeof data3 === "string") {
+        if (!formats0(data3)) {
+          const err16 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data3)) {
+          const err17 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      } else {
+        const err18 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.generated_at !== void 0) {
+      let data4 = data.generated_at;
+      if (typeof data4 === "string") {
+        if (!formats0(data4)) {
+          const err19 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data4)) {
+          const err20 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+      } else {
+        const err21 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.removed !== void 0) {
+      let data5 = data.removed;
+      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
+        const err22 = { instancePath: instancePath + "/removed", schemaPath: "#/properties/removed/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (typeof data5 == "number" && isFinite(data5)) {
+        if (data5 > 9007199254740991 || isNaN(data5)) {
+          const err23 = { instancePath: instancePath + "/removed", schemaPath: "#/properties/removed/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (data5 < 0 || isNaN(data5)) {
+          const err24 = { instancePath: instancePath + "/removed", schemaPath: "#/properties/removed/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.data !== void 0) {
+      let data6 = data.data;
+      if (Array.isArray(data6)) {
+        const len0 = data6.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate515(data6[i0], { instancePath: instancePath + "/data/" + i0, parentData: data6, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate515.errors : vErrors.concat(validate515.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err25 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err26 = { instancePath: instancePath + "/has_more", schemaPath: "#/properties/has_more/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      if (typeof data.next_cursor !== "string") {
+        const err27 = { instancePath: instancePath + "/next_cursor", schemaPath: "#/properties/next_cursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err28 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err28];
+    } else {
+      vErrors.push(err28);
+    }
+    errors++;
+  }
+  validate514.errors = vErrors;
+  return errors === 0;
+}
+var v4ListLedgerRowsQuery = validate517;
+var schema882 = { "type": "string", "enum": ["kept", "declined", "broken", "outstanding", "overdue", "held"], "$id": "input:LedgerState" };
+function validate517(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.limit === void 0) {
+      data.limit = 20;
+    }
+    if (data.kind === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "kind" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.state === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "state" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "kind" || key0 === "state" || key0 === "outcome" || key0 === "reason" || key0 === "from" || key0 === "to" || key0 === "limit" || key0 === "starting_after")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.kind !== void 0) {
+      let data0 = data.kind;
+      if (typeof data0 !== "string") {
+        const err3 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+      if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema871.enum } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.state !== void 0) {
+      let data1 = data.state;
+      if (typeof data1 !== "string") {
+        const err5 = { instancePath: instancePath + "/state", schemaPath: "input:LedgerState/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data1 === "kept" || data1 === "declined" || data1 === "broken" || data1 === "outstanding" || data1 === "overdue" || data1 === "held")) {
+        const err6 = { instancePath: instancePath + "/state", schemaPath: "input:LedgerState/enum", keyword: "enum", params: { allowedValues: schema882.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.outcome !== void 0) {
+      let data2 = data.outcome;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 64) {
+          const err7 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err8 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (!formats4(data2)) {
+          const err9 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.reason !== void 0) {
+      let data3 = data.reason;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 64) {
+          const err11 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err12 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!formats4(data3)) {
+          const err13 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data4 = data.from;
+      if (typeof data4 === "string") {
+        if (!formats0(data4)) {
+          const err15 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      } else {
+        const err16 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data5 = data.to;
+      if (typeof data5 === "string") {
+        if (!formats0(data5)) {
+          const err17 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      } else {
+        const err18 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    let data6 = data.limit;
+    if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+      const err19 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err19];
+      } else {
+        vErrors.push(err19);
+      }
+      errors++;
+    }
+    if (typeof data6 == "number" && isFinite(data6)) {
+      if (data6 > 100 || isNaN(data6)) {
+        const err20 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (data6 < 1 || isNaN(data6)) {
+        const err21 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.starting_after !== void 0) {
+      let data7 = data.starting_after;
+      if (typeof data7 === "string") {
+        if (func2(data7) > 256) {
+          const err22 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+        if (func2(data7) < 1) {
+          const err23 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (!formats4(data7)) {
+          const err24 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data7)) {
+          const err25 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 1772355600000000.dlv_k3Jx0pQvR7mWz2LcT9aB" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err27 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err27];
+    } else {
+      vErrors.push(err27);
+    }
+    errors++;
+  }
+  validate517.errors = vErrors;
+  return errors === 0;
+}
+var answerHealth = validate518;
+var schema883 = { "type": "object", "required": ["object", "url", "generated_at", "status", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["health"] }, "url": { "type": "string", "enum": ["/v4/health"] }, "generated_at": { "$ref": "answer:Time" }, "status": { "type": "string", "enum": ["ok", "degraded"] }, "data": { "type": "array", "items": { "$ref": "answer:HealthFigure" } } }, "$id": "answer:Health" };
+var schema885 = { "type": "object", "required": ["figure", "count", "oldest_seconds", "is_degraded", "parts"], "additionalProperties": false, "properties": { "figure": { "type": "string", "enum": ["overdue", "late_timers", "held", "unread_events", "set_aside_events", "unremoved_files", "failed_report_runs", "marked_users", "set_aside_users", "store_pending", "store_set_aside", "store_unacknowledged", "store_alerts"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_seconds": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "is_degraded": { "type": "boolean" }, "parts": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:HealthFigure" };
+function validate518(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.generated_at === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "generated_at" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "generated_at" || key0 === "status" || key0 === "data")) {
+        const err5 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data0 === "health")) {
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema883.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/health")) {
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema883.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.generated_at !== void 0) {
+      let data2 = data.generated_at;
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err10 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data2)) {
+          const err11 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data3 = data.status;
+      if (typeof data3 !== "string") {
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+      if (!(data3 === "ok" || data3 === "degraded")) {
+        const err14 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema883.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data4 = data.data;
+      if (Array.isArray(data4)) {
+        const len0 = data4.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data5 = data4[i0];
+          if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
+            if (data5.figure === void 0) {
+              const err15 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/required", keyword: "required", params: { missingProperty: "figure" } };
+              if (vErrors === null) {
+                vErrors = [err15];
+              } else {
+                vErrors.push(err15);
+              }
+              errors++;
+            }
+            if (data5.count === void 0) {
+              const err16 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/required", keyword: "required", params: { missingProperty: "count" } };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+            if (data5.oldest_seconds === void 0) {
+              const err17 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/required", keyword: "required", params: { missingProperty: "oldest_seconds" } };
+              if (vErrors === null) {
+                vErrors = [err17];
+              } else {
+                vErrors.push(err17);
+              }
+              errors++;
+            }
+            if (data5.is_degraded === void 0) {
+              const err18 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/required", keyword: "required", params: { missingProperty: "is_degraded" } };
+              if (vErrors === null) {
+                vErrors = [err18];
+              } else {
+                vErrors.push(err18);
+              }
+              errors++;
+            }
+            if (data5.parts === void 0) {
+              const err19 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/required", keyword: "required", params: { missingProperty: "parts" } };
+              if (vErrors === null) {
+                vErrors = [err19];
+              } else {
+                vErrors.push(err19);
+              }
+              errors++;
+            }
+            for (const key1 in data5) {
+              if (!(key1 === "figure" || key1 === "count" || key1 === "oldest_seconds" || key1 === "is_degraded" || key1 === "parts")) {
+                const err20 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err20];
+                } else {
+                  vErrors.push(err20);
+                }
+                errors++;
+              }
+            }
+            if (data5.figure !== void 0) {
+              let data6 = data5.figure;
+              if (typeof data6 !== "string") {
+                const err21 = { instancePath: instancePath + "/data/" + i0 + "/figure", schemaPath: "answer:HealthFigure/properties/figure/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err21];
+                } else {
+                  vErrors.push(err21);
+                }
+                errors++;
+              }
+              if (!(data6 === "overdue" || data6 === "late_timers" || data6 === "held" || data6 === "unread_events" || data6 === "set_aside_events" || data6 === "unremoved_files" || data6 === "failed_report_runs" || data6 === "marked_users" || data6 === "set_aside_users" || data6 === "store_pending" || data6 === "store_set_aside" || data6 === "store_unacknowledged" || data6 === "store_alerts")) {
+                const err22 = { instancePath: instancePath + "/data/" + i0 + "/figure", schemaPath: "answer:HealthFigure/properties/figure/enum", keyword: "enum", params: { allowedValues: schema885.properties.figure.enum } };
+                if (vErrors === null) {
+                  vErrors = [err22];
+                } else {
+                  vErrors.push(err22);
+                }
+                errors++;
+              }
+            }
+            if (data5.count !== void 0) {
+              let data7 = data5.count;
+              if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)) && isFinite(data7))) {
+                const err23 = { instancePath: instancePath + "/data/" + i0 + "/count", schemaPath: "answer:HealthFigure/properties/count/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err23];
+                } else {
+                  vErrors.push(err23);
+                }
+                errors++;
+              }
+              if (typeof data7 == "number" && isFinite(data7)) {
+                if (data7 > 9007199254740991 || isNaN(data7)) {
+                  const err24 = { instancePath: instancePath + "/data/" + i0 + "/count", schemaPath: "answer:HealthFigure/properties/count/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err24];
+                  } else {
+                    vErrors.push(err24);
+                  }
+                  errors++;
+                }
+                if (data7 < 0 || isNaN(data7)) {
+                  const err25 = { instancePath: instancePath + "/data/" + i0 + "/count", schemaPath: "answer:HealthFigure/properties/count/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err25];
+                  } else {
+                    vErrors.push(err25);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data5.oldest_seconds !== void 0) {
+              let data8 = data5.oldest_seconds;
+              if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8)) && data8 !== null) {
+                const err26 = { instancePath: instancePath + "/data/" + i0 + "/oldest_seconds", schemaPath: "answer:HealthFigure/properties/oldest_seconds/type", keyword: "type", params: { type: schema885.properties.oldest_seconds.type } };
+                if (vErrors === null) {
+                  vErrors = [err26];
+                } else {
+                  vErrors.push(err26);
+                }
+                errors++;
+              }
+              if (typeof data8 == "number" && isFinite(data8)) {
+                if (data8 > 9007199254740991 || isNaN(data8)) {
+                  const err27 = { instancePath: instancePath + "/data/" + i0 + "/oldest_seconds", schemaPath: "answer:HealthFigure/properties/oldest_seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err27];
+                  } else {
+                    vErrors.push(err27);
+                  }
+                  errors++;
+                }
+                if (data8 < 0 || isNaN(data8)) {
+                  const err28 = { instancePath: instancePath + "/data/" + i0 + "/oldest_seconds", schemaPath: "answer:HealthFigure/properties/oldest_seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err28];
+                  } else {
+                    vErrors.push(err28);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data5.is_degraded !== void 0) {
+              if (typeof data5.is_degraded !== "boolean") {
+                const err29 = { instancePath: instancePath + "/data/" + i0 + "/is_degraded", schemaPath: "answer:HealthFigure/properties/is_degraded/type", keyword: "type", params: { type: "boolean" } };
+                if (vErrors === null) {
+                  vErrors = [err29];
+                } else {
+                  vErrors.push(err29);
+                }
+                errors++;
+              }
+            }
+            if (data5.parts !== void 0) {
+              let data10 = data5.parts;
+              if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
+                for (const key2 in data10) {
+                  let data11 = data10[key2];
+                  if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
+                    const err30 = { instancePath: instancePath + "/data/" + i0 + "/parts/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:HealthFigure/properties/parts/additionalProperties/type", keyword: "type", params: { type: "integer" } };
+                    if (vErrors === null) {
+                      vErrors = [err30];
+                    } else {
+                      vErrors.push(err30);
+                    }
+                    errors++;
+                  }
+                  if (typeof data11 == "number" && isFinite(data11)) {
+                    if (data11 > 9007199254740991 || isNaN(data11)) {
+                      const err31 = { instancePath: instancePath + "/data/" + i0 + "/parts/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:HealthFigure/properties/parts/additionalProperties/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                      if (vErrors === null) {
+                        vErrors = [err31];
+                      } else {
+                        vErrors.push(err31);
+                      }
+                      errors++;
+                    }
+                    if (data11 < 0 || isNaN(data11)) {
+                      const err32 = { instancePath: instancePath + "/data/" + i0 + "/parts/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:HealthFigure/properties/parts/additionalProperties/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                      if (vErrors === null) {
+                        vErrors = [err32];
+                      } else {
+                        vErrors.push(err32);
+                      }
+                      errors++;
+                    }
+                  }
+                }
+              } else {
+                const err33 = { instancePath: instancePath + "/data/" + i0 + "/parts", schemaPath: "answer:HealthFigure/properties/parts/type", keyword: "type", params: { type: "object" } };
+                if (vErrors === null) {
+                  vErrors = [err33];
+                } else {
+                  vErrors.push(err33);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err34 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err35 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err35];
+        } else {
+          vErrors.push(err35);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err36 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err36];
+    } else {
+      vErrors.push(err36);
+    }
+    errors++;
+  }
+  validate518.errors = vErrors;
+  return errors === 0;
+}
+var answerAlertList = validate519;
+var schema886 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
+var schema888 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
+var schema889 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
+var schema890 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
+var pattern385 = new RegExp("^/v4/alerts/.+$", "u");
+var schema894 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
+function validate521(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -89901,7 +91355,7 @@ function validate516(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "began" || data1 === "continues" || data1 === "ended")) {
-        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema880.properties.phase.enum } };
+        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema894.properties.phase.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -89922,7 +91376,7 @@ function validate516(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "sent" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema880.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema894.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -89966,7 +91420,7 @@ function validate516(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema880.properties.error.type } };
+        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema894.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -90047,10 +91501,10 @@ function validate516(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate516.errors = vErrors;
+  validate521.errors = vErrors;
   return errors === 0;
 }
-function validate515(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate520(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -90182,7 +91636,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema874.properties, key0)) {
+      if (!func36.call(schema888.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -90204,7 +91658,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alert")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema874.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema888.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -90238,7 +91692,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern376.test(data2)) {
+        if (!pattern385.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/alerts/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -90269,7 +91723,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "integration_error" || data3 === "integration_held" || data3 === "deliveries_exhausted" || data3 === "report_failed" || data3 === "report_withheld" || data3 === "export_failed" || data3 === "store_alert" || data3 === "store_notifications_set_aside" || data3 === "events_set_aside")) {
-        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema875.enum } };
+        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema889.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -90290,7 +91744,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "open" || data4 === "ended")) {
-        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema876.enum } };
+        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema890.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -90352,7 +91806,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "integration" || data6 === "report" || data6 === "environment" || data6 === "store" || data6 === "consumer")) {
-            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema874.properties.holder.properties.kind.enum } };
+            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema888.properties.holder.properties.kind.enum } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -90386,7 +91840,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.title !== void 0) {
           let data8 = data5.title;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema874.properties.holder.properties.title.type } };
+            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema888.properties.holder.properties.title.type } };
             if (vErrors === null) {
               vErrors = [err33];
             } else {
@@ -90408,7 +91862,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.about !== void 0) {
       let data9 = data.about;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema874.properties.about.type } };
+        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema888.properties.about.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -90431,7 +91885,7 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.detail !== void 0) {
       let data11 = data.detail;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema874.properties.detail.type } };
+        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema888.properties.detail.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -90580,8 +92034,8 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data16.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate516(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate516.errors : vErrors.concat(validate516.errors);
+          if (!validate521(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate521.errors : vErrors.concat(validate521.errors);
             errors = vErrors.length;
           }
         }
@@ -90604,10 +92058,10 @@ function validate515(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate515.errors = vErrors;
+  validate520.errors = vErrors;
   return errors === 0;
 }
-function validate514(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate519(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -90692,7 +92146,7 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/alerts")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema872.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema886.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -90715,8 +92169,8 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate515(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate515.errors : vErrors.concat(validate515.errors);
+          if (!validate520(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate520.errors : vErrors.concat(validate520.errors);
             errors = vErrors.length;
           }
         }
@@ -90781,13 +92235,13 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate514.errors = vErrors;
+  validate519.errors = vErrors;
   return errors === 0;
 }
-var v4ListAlertsQuery = validate519;
-var schema886 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
-var schema887 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
-function validate519(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAlertsQuery = validate524;
+var schema900 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
+var schema901 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
+function validate524(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -90897,7 +92351,7 @@ function validate519(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "open" || data2 === "ended")) {
-        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema886.enum } };
+        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema900.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -90947,7 +92401,7 @@ function validate519(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data4 === "integration_error" || data4 === "integration_held" || data4 === "deliveries_exhausted" || data4 === "report_failed" || data4 === "report_withheld" || data4 === "export_failed" || data4 === "store_alert" || data4 === "store_notifications_set_aside" || data4 === "events_set_aside")) {
-              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema887.enum } };
+              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema901.enum } };
               if (vErrors === null) {
                 vErrors = [err13];
               } else {
@@ -90998,22 +92452,22 @@ function validate519(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate519.errors = vErrors;
+  validate524.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelList = validate520;
-var schema888 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
-var schema890 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
-var schema891 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
-var pattern383 = new RegExp("^/v4/notification-channels/.+$", "u");
-var schema892 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
+var answerNotificationChannelList = validate525;
+var schema902 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
+var schema904 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
+var schema905 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
+var pattern392 = new RegExp("^/v4/notification-channels/.+$", "u");
+var schema906 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
 var func0 = require_equal().default;
-function validate522(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate527(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema892.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema906.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -91053,7 +92507,7 @@ function validate522(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema875.enum } };
+        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema889.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -91082,10 +92536,10 @@ function validate522(data, { instancePath = "", parentData, parentDataProperty, 
         }
     }
   }
-  validate522.errors = vErrors;
+  validate527.errors = vErrors;
   return errors === 0;
 }
-function validate521(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate526(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -91199,7 +92653,7 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema890.properties, key0)) {
+      if (!func36.call(schema904.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -91221,7 +92675,7 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema890.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema904.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -91255,7 +92709,7 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern383.test(data2)) {
+        if (!pattern392.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -91297,7 +92751,7 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "email" || data4 === "slack" || data4 === "webhook")) {
-        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema891.enum } };
+        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema905.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -91307,8 +92761,8 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate522(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate522.errors : vErrors.concat(validate522.errors);
+      if (!validate527(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate527.errors : vErrors.concat(validate527.errors);
         errors = vErrors.length;
       }
     }
@@ -91414,7 +92868,7 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data9 = data.last_error_message;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema890.properties.last_error_message.type } };
+        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema904.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -91516,10 +92970,10 @@ function validate521(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate521.errors = vErrors;
+  validate526.errors = vErrors;
   return errors === 0;
 }
-function validate520(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate525(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -91604,7 +93058,7 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/notification-channels")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema888.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema902.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -91627,8 +93081,8 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate521(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate521.errors : vErrors.concat(validate521.errors);
+          if (!validate526(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate526.errors : vErrors.concat(validate526.errors);
             errors = vErrors.length;
           }
         }
@@ -91693,19 +93147,19 @@ function validate520(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate520.errors = vErrors;
+  validate525.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannel = validate521;
-var v4CreateNotificationChannelBody = validate525;
-var schema902 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
-var schema903 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
-function validate527(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannel = validate526;
+var v4CreateNotificationChannelBody = validate530;
+var schema916 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
+var schema917 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
+function validate532(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema903.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema917.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -91752,7 +93206,7 @@ function validate527(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema887.enum } };
+          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema901.enum } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -91813,10 +93267,10 @@ function validate527(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
   }
-  validate527.errors = vErrors;
+  validate532.errors = vErrors;
   return errors === 0;
 }
-function validate526(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate531(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -91911,7 +93365,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email" || data1 === "slack" || data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema902.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema916.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -91921,8 +93375,8 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate527(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate527.errors : vErrors.concat(validate527.errors);
+      if (!validate532(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate532.errors : vErrors.concat(validate532.errors);
         errors = vErrors.length;
       }
     }
@@ -91989,22 +93443,22 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate526.errors = vErrors;
+  validate531.errors = vErrors;
   return errors === 0;
 }
-function validate525(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate530(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate526(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate526.errors : vErrors.concat(validate526.errors);
+  if (!validate531(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate531.errors : vErrors.concat(validate531.errors);
     errors = vErrors.length;
   }
-  validate525.errors = vErrors;
+  validate530.errors = vErrors;
   return errors === 0;
 }
-var v4GetNotificationChannelPath = validate530;
-function validate530(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetNotificationChannelPath = validate535;
+function validate535(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -92087,13 +93541,13 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate530.errors = vErrors;
+  validate535.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelTest = validate531;
-var schema907 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
-var pattern390 = new RegExp("^/v4/notification-channels/.+/test$", "u");
-function validate531(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannelTest = validate536;
+var schema921 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
+var pattern399 = new RegExp("^/v4/notification-channels/.+/test$", "u");
+function validate536(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -92175,7 +93629,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema907.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema921.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -92187,7 +93641,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern390.test(data1)) {
+        if (!pattern399.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -92220,7 +93674,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema907.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema921.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -92284,7 +93738,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema907.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema921.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -92302,12 +93756,12 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate531.errors = vErrors;
+  validate536.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate532;
-var schema908 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
-function validate532(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate537;
+var schema922 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
+function validate537(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -92389,7 +93843,7 @@ function validate532(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema908.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema922.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -92410,7 +93864,7 @@ function validate532(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema908.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema922.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -92534,12 +93988,12 @@ function validate532(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate532.errors = vErrors;
+  validate537.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate533;
-var schema910 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate533(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate538;
+var schema924 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate538(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -92621,7 +94075,7 @@ function validate533(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema910.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema924.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -92642,7 +94096,7 @@ function validate533(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema910.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema924.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -92943,11 +94397,11 @@ function validate533(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate533.errors = vErrors;
+  validate538.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate534;
-function validate534(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate539;
+function validate539(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -93034,12 +94488,12 @@ function validate534(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate534.errors = vErrors;
+  validate539.errors = vErrors;
   return errors === 0;
 }
-var answerTestClockReset = validate535;
-var schema914 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
-function validate535(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClockReset = validate540;
+var schema928 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
+function validate540(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -93094,7 +94548,7 @@ function validate535(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema914.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema928.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -93115,7 +94569,7 @@ function validate535(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema914.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema928.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -93136,7 +94590,7 @@ function validate535(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Reset queued")) {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema914.properties.message.enum } };
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema928.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -93154,13 +94608,579 @@ function validate535(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate535.errors = vErrors;
+  validate540.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate536;
-var schema915 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema917 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-function validate537(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerDueJobList = validate541;
+var schema929 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string", "enum": ["/v4/test-clock/due"] }, "data": { "type": "array", "items": { "$ref": "answer:DueJob" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:DueJobList" };
+var schema930 = { "type": "object", "required": ["object", "id", "at", "kind", "text", "reference", "customer_uid"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["due_job"] }, "id": { "type": "string" }, "at": { "$ref": "answer:Time" }, "kind": { "type": "string", "enum": ["automation_run", "delivery", "report_slot", "report_run", "export", "subscription", "integration_probe", "other"] }, "text": { "type": "string" }, "reference": { "type": ["object", "null"], "required": ["kind", "id", "url"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["automation_run", "delivery", "scheduled_report", "report_run", "export", "customer", "integration"] }, "id": { "type": "string" }, "url": { "type": "string", "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/exports/a1" } } }, "customer_uid": { "type": ["string", "null"] } }, "$id": "answer:DueJob" };
+function validate542(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.at === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "at" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.kind === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "kind" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.text === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "text" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.reference === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reference" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.customer_uid === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "customer_uid" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "id" || key0 === "at" || key0 === "kind" || key0 === "text" || key0 === "reference" || key0 === "customer_uid")) {
+        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data0 === "due_job")) {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema930.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      if (typeof data.id !== "string") {
+        const err10 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.at !== void 0) {
+      let data2 = data.at;
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err11 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data2)) {
+          const err12 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.kind !== void 0) {
+      let data3 = data.kind;
+      if (typeof data3 !== "string") {
+        const err14 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (!(data3 === "automation_run" || data3 === "delivery" || data3 === "report_slot" || data3 === "report_run" || data3 === "export" || data3 === "subscription" || data3 === "integration_probe" || data3 === "other")) {
+        const err15 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema930.properties.kind.enum } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.text !== void 0) {
+      if (typeof data.text !== "string") {
+        const err16 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.reference !== void 0) {
+      let data5 = data.reference;
+      if (!(data5 && typeof data5 == "object" && !Array.isArray(data5)) && data5 !== null) {
+        const err17 = { instancePath: instancePath + "/reference", schemaPath: "#/properties/reference/type", keyword: "type", params: { type: schema930.properties.reference.type } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+      if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
+        if (data5.kind === void 0) {
+          const err18 = { instancePath: instancePath + "/reference", schemaPath: "#/properties/reference/required", keyword: "required", params: { missingProperty: "kind" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (data5.id === void 0) {
+          const err19 = { instancePath: instancePath + "/reference", schemaPath: "#/properties/reference/required", keyword: "required", params: { missingProperty: "id" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        if (data5.url === void 0) {
+          const err20 = { instancePath: instancePath + "/reference", schemaPath: "#/properties/reference/required", keyword: "required", params: { missingProperty: "url" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        for (const key1 in data5) {
+          if (!(key1 === "kind" || key1 === "id" || key1 === "url")) {
+            const err21 = { instancePath: instancePath + "/reference", schemaPath: "#/properties/reference/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+        if (data5.kind !== void 0) {
+          let data6 = data5.kind;
+          if (typeof data6 !== "string") {
+            const err22 = { instancePath: instancePath + "/reference/kind", schemaPath: "#/properties/reference/properties/kind/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err22];
+            } else {
+              vErrors.push(err22);
+            }
+            errors++;
+          }
+          if (!(data6 === "automation_run" || data6 === "delivery" || data6 === "scheduled_report" || data6 === "report_run" || data6 === "export" || data6 === "customer" || data6 === "integration")) {
+            const err23 = { instancePath: instancePath + "/reference/kind", schemaPath: "#/properties/reference/properties/kind/enum", keyword: "enum", params: { allowedValues: schema930.properties.reference.properties.kind.enum } };
+            if (vErrors === null) {
+              vErrors = [err23];
+            } else {
+              vErrors.push(err23);
+            }
+            errors++;
+          }
+        }
+        if (data5.id !== void 0) {
+          if (typeof data5.id !== "string") {
+            const err24 = { instancePath: instancePath + "/reference/id", schemaPath: "#/properties/reference/properties/id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err24];
+            } else {
+              vErrors.push(err24);
+            }
+            errors++;
+          }
+        }
+        if (data5.url !== void 0) {
+          let data8 = data5.url;
+          if (typeof data8 === "string") {
+            if (!pattern370.test(data8)) {
+              const err25 = { instancePath: instancePath + "/reference/url", schemaPath: "#/properties/reference/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
+              if (vErrors === null) {
+                vErrors = [err25];
+              } else {
+                vErrors.push(err25);
+              }
+              errors++;
+            }
+          } else {
+            const err26 = { instancePath: instancePath + "/reference/url", schemaPath: "#/properties/reference/properties/url/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err26];
+            } else {
+              vErrors.push(err26);
+            }
+            errors++;
+          }
+        }
+      }
+    }
+    if (data.customer_uid !== void 0) {
+      let data9 = data.customer_uid;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err27 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema930.properties.customer_uid.type } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err28 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err28];
+    } else {
+      vErrors.push(err28);
+    }
+    errors++;
+  }
+  validate542.errors = vErrors;
+  return errors === 0;
+}
+function validate541(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema929.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/test-clock/due")) {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema929.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate542(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate542.errors : vErrors.concat(validate542.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err10 = { instancePath: instancePath + "/has_more", schemaPath: "#/properties/has_more/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      if (typeof data.next_cursor !== "string") {
+        const err11 = { instancePath: instancePath + "/next_cursor", schemaPath: "#/properties/next_cursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate541.errors = vErrors;
+  return errors === 0;
+}
+var v4ListTestClockDueQuery = validate544;
+function validate544(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.limit === void 0) {
+      data.limit = 20;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "limit" || key0 === "starting_after")) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    let data0 = data.limit;
+    if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+      const err1 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (typeof data0 == "number" && isFinite(data0)) {
+      if (data0 > 100 || isNaN(data0)) {
+        const err2 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+      if (data0 < 1 || isNaN(data0)) {
+        const err3 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.starting_after !== void 0) {
+      let data1 = data.starting_after;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 256) {
+          const err4 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err5 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats4(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 1772355600000000.delivery.17" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err9 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err9];
+    } else {
+      vErrors.push(err9);
+    }
+    errors++;
+  }
+  validate544.errors = vErrors;
+  return errors === 0;
+}
+var answerAuditEntryList = validate545;
+var schema933 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema935 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+function validate546(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -93274,7 +95294,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema917.properties, key0)) {
+      if (!func36.call(schema935.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -93296,7 +95316,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema917.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema935.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -93433,7 +95453,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema917.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema935.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -93445,7 +95465,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema917.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema935.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -93457,7 +95477,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema917.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema935.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -93469,7 +95489,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema917.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema935.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -93481,7 +95501,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema917.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema935.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -93499,10 +95519,10 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate537.errors = vErrors;
+  validate546.errors = vErrors;
   return errors === 0;
 }
-function validate536(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate545(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -93587,7 +95607,7 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema915.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema933.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -93610,8 +95630,8 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate537(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate537.errors : vErrors.concat(validate537.errors);
+          if (!validate546(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate546.errors : vErrors.concat(validate546.errors);
             errors = vErrors.length;
           }
         }
@@ -93676,12 +95696,12 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate536.errors = vErrors;
+  validate545.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate540;
-var schema922 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
-function validate540(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate549;
+var schema940 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
+function validate549(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -94024,7 +96044,7 @@ function validate540(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "grant" || data7 === "operator" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema922.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema940.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -94159,15 +96179,15 @@ function validate540(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate540.errors = vErrors;
+  validate549.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate541;
-var schema923 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern397 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern398 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern400 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate541(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate550;
+var schema941 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern409 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern410 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern412 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+function validate550(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -94200,7 +96220,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema923.properties, key0)) {
+      if (!func36.call(schema941.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -94240,7 +96260,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern397.test(data0)) {
+        if (!pattern409.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -94289,7 +96309,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern398.test(data1)) {
+        if (!pattern410.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -94453,7 +96473,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema923.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema941.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -94629,7 +96649,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "billing_error")) {
-        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema923.properties.reason.enum } };
+        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema941.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -94824,7 +96844,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern400.test(data21)) {
+        if (!pattern412.test(data21)) {
           const err63 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err63];
@@ -94886,7 +96906,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern400.test(data23)) {
+        if (!pattern412.test(data23)) {
           const err69 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err69];
@@ -94917,7 +96937,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern400.test(data24)) {
+        if (!pattern412.test(data24)) {
           const err72 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err72];
@@ -94948,7 +96968,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern400.test(data25)) {
+        if (!pattern412.test(data25)) {
           const err75 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err75];
@@ -95569,7 +97589,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data44) {
           let data45 = data44[key6];
           if (typeof data45 !== "string" && !(typeof data45 == "number" && isFinite(data45)) && typeof data45 !== "boolean") {
-            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema923.properties.properties.additionalProperties.type } };
+            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema941.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err134];
             } else {
@@ -95617,13 +97637,13 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate541.errors = vErrors;
+  validate550.errors = vErrors;
   return errors === 0;
 }
-var answerDryRun = validate542;
-var schema928 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
-var schema929 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
-function validate542(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerDryRun = validate551;
+var schema946 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
+var schema947 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
+function validate551(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -95687,7 +97707,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "dry_run")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema928.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema946.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -95708,7 +97728,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === 200 || data1 === 201 || data1 === 202 || data1 === 204)) {
-        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema928.properties.status.enum } };
+        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema946.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -95821,7 +97841,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "create" || data4 === "update" || data4 === "delete" || data4 === "send")) {
-                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema929.properties.action.enum } };
+                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema947.properties.action.enum } };
                 if (vErrors === null) {
                   vErrors = [err19];
                 } else {
@@ -95855,7 +97875,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.id !== void 0) {
               let data6 = data3.id;
               if (typeof data6 !== "string" && data6 !== null) {
-                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema929.properties.id.type } };
+                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema947.properties.id.type } };
                 if (vErrors === null) {
                   vErrors = [err22];
                 } else {
@@ -95878,7 +97898,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.before !== void 0) {
               let data7 = data3.before;
               if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema929.properties.before.type } };
+                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema947.properties.before.type } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -95890,7 +97910,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.after !== void 0) {
               let data8 = data3.after;
               if (!(data8 && typeof data8 == "object" && !Array.isArray(data8)) && data8 !== null) {
-                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema929.properties.after.type } };
+                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema947.properties.after.type } };
                 if (vErrors === null) {
                   vErrors = [err25];
                 } else {
@@ -95939,7 +97959,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate542.errors = vErrors;
+  validate551.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -95984,6 +98004,7 @@ export {
   answerCustomerTimeline,
   answerCustomerView,
   answerDryRun,
+  answerDueJobList,
   answerEntitlement,
   answerEntitlementList,
   answerError,
@@ -95998,6 +98019,7 @@ export {
   answerExperimentsSummary,
   answerExport,
   answerExportList,
+  answerHealth,
   answerIdentity,
   answerIntegration,
   answerIntegrationConfig,
@@ -96007,6 +98029,7 @@ export {
   answerIntegrationTest,
   answerIntegrationsMeta,
   answerLedger,
+  answerLedgerRowList,
   answerNotificationChannel,
   answerNotificationChannelList,
   answerNotificationChannelTest,
@@ -96129,10 +98152,12 @@ export {
   v4ListEntitlementsQuery,
   v4ListEventsQuery,
   v4ListIntegrationDeliveriesQuery,
+  v4ListLedgerRowsQuery,
   v4ListOfferingsQuery,
   v4ListProductsQuery,
   v4ListScheduledReportRunsQuery,
   v4ListScheduledReportsQuery,
+  v4ListTestClockDueQuery,
   v4ListUserPurchaseAttemptsQuery,
   v4ListUserPurchasesQuery,
   v4ReplaceRemoteConfigurationPayloadBody,
