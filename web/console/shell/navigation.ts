@@ -21,6 +21,13 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
     ],
   },
   {
+    group: 'What happens',
+    entries: [
+      { to: '/promises', icon: 'promise', text: 'Promises', key: 'p' },
+      { to: '/sandbox', icon: 'flask', text: 'Sandbox', key: 'b' },
+    ],
+  },
+  {
     group: 'Project',
     entries: [
       { to: '/settings', icon: 'gear', text: 'Settings', key: 's' },
