@@ -73,8 +73,9 @@ const PARTS = [
      select count(*)::int as count, min(set_aside_at) as at from (
        select set_aside_at from set_aside_events where environment = $1 and consumer = k.consumer and replayed_at is null
        order by set_aside_at limit ${MOST_COUNTED}) o) s where s.count > 0`,
-  `select 'unremoved_files', '', count(*)::int, ${seconds('min(overdue_since)')} from exports where overdue_since is not null and environment = $1
-   having count(*) > 0`,
+  `select 'unremoved_files', '', count(*)::int, ${seconds('min(overdue_since)')} from (
+     select environment, overdue_since from exports where overdue_since is not null order by overdue_since offset 0) x
+   where environment = $1 having count(*) > 0`,
   `select 'failed_report_runs', r.report_id, count(*)::int, null from n cross join lateral (
      select report_id from report_runs where environment = $1 and finished_at > n.now - interval '24 hours' and kind = 'scheduled' and outcome = 'failed'
      order by finished_at limit ${MOST_COUNTED}) r

@@ -30,7 +30,7 @@ export const OVERDUE = `
     where 'exports' = any ($4::text[]) and environment = $1 and status in ('new', 'processing') and report_run is null
       and created_at >= $2 and created_at < $3 and created_at < $5::timestamptz - make_interval(secs => $6)
     union all
-    select 'report_slots', slot, id from report_runs
-    where 'report_slots' = any ($4::text[]) and environment = $1 and kind = 'scheduled' and status <> 'finished'
-      and slot >= $2 and slot < $3 and slot < $5::timestamptz - make_interval(secs => $6)
+    select 'report_slots', slot, id from (
+      select * from report_runs where environment = $1 and status <> 'finished' order by id offset 0) r
+    where 'report_slots' = any ($4::text[]) and kind = 'scheduled' and slot >= $2 and slot < $3 and slot < $5::timestamptz - make_interval(secs => $6)
 `
