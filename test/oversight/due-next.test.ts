@@ -47,7 +47,7 @@ test('it names runs, ends of subscriptions and slots of reports, the earliest fi
   expect(data.map(({ at }) => at)).toEqual(data.map(({ at }) => at).toSorted())
   const run = data.find(({ kind }) => kind === 'automation_run')
   expect(run).toMatchObject({
-    text: 'A run of "Welcome back" goes on with the step pause',
+    text: 'A run of "Welcome back" goes on at the step pause',
     customer_uid: ada,
     reference: { kind: 'automation_run' },
   })

@@ -22,7 +22,7 @@ function told(subject: DueSubject, kind: string): Told {
   switch (subject.is) {
     case 'run': {
       const { id, automation_id, name, step, status, user_id } = subject
-      const text = status === 'pending' ? 'begins' : step === null ? 'goes on' : `goes on with the step ${step}`
+      const text = status === 'pending' ? 'begins' : step === null ? 'goes on' : `goes on at the step ${step}`
       const reference = { kind: 'automation_run' as const, id, url: `/v4/automation-runs/${id}` }
       return { kind: 'automation_run', text: `A run of ${quoted(name, automation_id)} ${text}`, reference, customer_uid: user_id }
     }

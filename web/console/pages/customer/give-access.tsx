@@ -2,6 +2,7 @@ import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { CustomerData } from '../../../../clients/typescript/src/index.ts'
 import { usePages, useRead } from '../../data/read.ts'
+import { useNow } from '../../data/use-now.ts'
 import { Chip } from '../../parts/chip.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
@@ -11,7 +12,6 @@ import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { useGive } from './use-access.ts'
-import { useNow } from './use-now.ts'
 
 const DAY = 86_400
 /** In days; null is without end. */

@@ -1,6 +1,7 @@
 import type { Purchase } from '../../../../clients/typescript/src/index.ts'
 import { useRead } from '../../data/read.ts'
 import { usePreferences } from '../../data/session.ts'
+import { useNow } from '../../data/use-now.ts'
 import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { t } from '../../parts/t.ts'
@@ -8,7 +9,6 @@ import { Bar } from './bar.tsx'
 import { PeriodList } from './period-list.tsx'
 import { PERIODS, standing } from './period-texts.ts'
 import { storyOf } from './periods.ts'
-import { useNow } from './use-now.ts'
 
 const MOST = 100
 

@@ -3,13 +3,13 @@ import { useId, useState } from 'react'
 import { usePlace } from '../../data/place.ts'
 import { useRead } from '../../data/read.ts'
 import { useDenied } from '../../data/session.ts'
+import { useNow } from '../../data/use-now.ts'
 import { useWrite } from '../../data/write.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { useNow } from './use-now.ts'
 
 const CHANGES = { changes: ['v4ListCustomerTimeline', 'v4GetCustomer'] } as const
 

@@ -1,7 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { Health as HealthAnswer, HealthFigure } from '../../../../clients/typescript/src/index.ts'
 import { Card } from '../../parts/card.tsx'
-import { Copy } from '../../parts/copy.tsx'
+import { Copy, Id } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { count, span } from '../../parts/format.ts'
 import { StatusChip } from '../../parts/status-chip.tsx'
@@ -32,9 +32,12 @@ const COLUMNS: readonly Column<HealthFigure>[] = [
           {is_degraded && words?.command && <Copy text={words.command} />}
           {Object.keys(parts).length > 0 && (
             <p className="health-parts">
-              {Object.entries(parts)
-                .map(([part, n]) => `${plain(part)} ${count(n)}`)
-                .join(' · ')}
+              {Object.entries(parts).map(([part, n], at) => (
+                <span key={part}>
+                  {at > 0 && ' · '}
+                  <Part name={part} /> {count(n)}
+                </span>
+              ))}
             </p>
           )}
         </>
@@ -61,8 +64,23 @@ const COLUMNS: readonly Column<HealthFigure>[] = [
   },
 ]
 
+/** An integration and a report by their ids, which lead there. */
+function Part({ name }: { name: string }) {
+  const page = name.startsWith('int_') ? '/integrations' : name.startsWith('rep_') ? '/reports' : undefined
+  if (page === undefined) return plain(name)
+  return (
+    <To to={`${page}/${name}`} className="link">
+      <Id>{name}</Id>
+    </To>
+  )
+}
+
 /** What is late or was set aside in this environment, in words, with what to do about it. */
-export const Health = ({ of }: { of: Pick<UseQueryResult<HealthAnswer>, 'data' | 'error' | 'isError' | 'isPlaceholderData' | 'refetch'> }) => (
+export const Health = ({
+  of,
+}: {
+  of: Pick<UseQueryResult<HealthAnswer>, 'data' | 'error' | 'isError' | 'isPlaceholderData' | 'refetch'>
+}) => (
   <Card
     flush
     className="health"

@@ -2,13 +2,14 @@ import './promises.css'
 import type { Health as HealthAnswer, Ledger, LedgerEntry } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { useRead } from '../../data/read.ts'
+import { useNow } from '../../data/use-now.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { curlOf, ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
-import { Time, useTick } from '../../parts/time.tsx'
+import { Time } from '../../parts/time.tsx'
 import { Health } from './health.tsx'
 import { KindCard } from './kind-card.tsx'
 import { Rows } from './rows.tsx'
@@ -25,13 +26,13 @@ type Hours = (typeof WINDOWS)[number][0]
 
 /** What was promised and what became of it: in one sentence, by kind, row by row; and what is late in words. */
 export default function Promises() {
-  useTick()
+  const now = useNow()
   const [search, set] = useAddress()
   const hours: Hours = WINDOWS.find(([own]) => own === search.hours)?.[0] ?? '24'
   // By the minute, so that the same question is asked for a minute.
-  const from = new Date(Math.floor(Date.now() / 60_000) * 60_000 - Number(hours) * 3_600_000).toISOString()
+  const from = new Date(Math.floor((now ?? 0) / 60_000) * 60_000 - Number(hours) * 3_600_000).toISOString().replace(/\.\d+Z/, 'Z')
   const input = { query: { from } }
-  const read = useRead('v4GetLedger', input, { topics: TOPICS, every: 30_000 })
+  const read = useRead('v4GetLedger', input, { topics: TOPICS, every: 30_000, when: now !== undefined })
   const health = useRead('v4GetHealth', {}, { topics: TOPICS, every: 30_000 })
   return (
     <Page
@@ -40,10 +41,10 @@ export default function Promises() {
       about={t('What the service has promised, and what became of it: every run, delivery, slot of a report and export')}
       actions={
         <>
-          {read.data && (
+          {read.dataUpdatedAt > 0 && (
             <span className={read.isError ? 'fresh late' : 'fresh'}>
               <i aria-hidden="true" />
-              {t('counted')} <Time at={read.data.generated_at} relative />
+              {t('counted')} <Time at={Math.floor(read.dataUpdatedAt / 1_000)} relative />
             </span>
           )}
           <Choice name={t('Window')} value={hours} options={WINDOWS} onChange={code => set({ hours: code })} />
@@ -70,7 +71,9 @@ function Shown({ ledger, health, curl }: { ledger: Ledger; health: HealthAnswer 
         <Empty
           icon="promise"
           title={t('Nothing was promised in this window')}
-          why={t('A run of an automation, a delivery to an integration, a slot of a report and an export each count as one promise, from the moment at which they fall due.')}
+          why={t(
+            'A run of an automation, a delivery to an integration, a slot of a report and an export each count as one promise, from the moment at which they fall due.',
+          )}
           curl={curl}
         />
       </section>

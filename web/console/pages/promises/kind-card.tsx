@@ -38,7 +38,7 @@ export function KindCard({ entry, overdue }: { entry: LedgerEntry; overdue: numb
           <span>{t('promised')}</span>
         </div>
         {PARTS.map(part => (
-          <Number key={part} kind={kind} part={part} value={entry[part]} />
+          <PartNumber key={part} kind={kind} part={part} value={entry[part]} />
         ))}
       </div>
       {Object.keys(reasons).length > 0 && (
@@ -57,12 +57,12 @@ export function KindCard({ entry, overdue }: { entry: LedgerEntry; overdue: numb
       )}
       {entry.oldest_overdue_at && (
         <p className="kind-oldest">
-          {t('The oldest that is overdue has waited since')} <Time at={entry.oldest_overdue_at} relative />
+          {t('The oldest that is overdue has waited since')} <Time at={entry.oldest_overdue_at} />
         </p>
       )}
       {held > 0 && entry.oldest_held_at && (
         <p className="kind-held">
-          {t('The first that is held is of')} <Time at={entry.oldest_held_at} relative />.{' '}
+          {t('The first that is held is of')} <Time at={entry.oldest_held_at} />.{' '}
           {t('Nothing is lost: they go out when their integration works again or is started.')}
         </p>
       )}
@@ -80,7 +80,7 @@ function Opens({ at, says, children }: { at: string; says?: string; children: Re
   )
 }
 
-const Number = ({ kind, part, value }: { kind: string; part: (typeof PARTS)[number]; value: number }) => {
+const PartNumber = ({ kind, part, value }: { kind: string; part: (typeof PARTS)[number]; value: number }) => {
   const shown = (
     <>
       <b className={`part ${part}`}>{count(value)}</b>

@@ -2,7 +2,6 @@ import { Button } from '@mantine/core'
 import type { Ledger, LedgerRow } from '../../../../clients/typescript/src/index.ts'
 import type { Input } from '../../data/operations.ts'
 import { usePages } from '../../data/read.ts'
-import { shortId } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -69,17 +68,27 @@ const COLUMNS: readonly Column<LedgerRow>[] = [
     cell: ({ id, parent }) => (
       <span className="rows-what">
         {parent && <b>{parent.name ?? t('deleted')}</b>}
-        <code title={id ?? undefined}>{id === null ? t('no worker has taken it') : shortId(id)}</code>
+        {id === null ? t('no worker has taken it') : <code>{id}</code>}
       </span>
     ),
   },
-  { key: 'at', head: t('Due'), cell: ({ at }) => <Time at={at} relative /> },
+  { key: 'at', head: t('Due'), cell: ({ at }) => <Time at={at} /> },
   {
     key: 'why',
     head: t('Became'),
     cell: ({ outcome, reason, due_at }) => (
       <span className="rows-why">
-        {outcome === null ? due_at ? <>{t('next')} {<Time at={due_at} relative />}</> : t('under way') : plain(outcome)}
+        {outcome === null ? (
+          due_at ? (
+            <>
+              {t('next')} <Time at={due_at} />
+            </>
+          ) : (
+            t('under way')
+          )
+        ) : (
+          plain(outcome)
+        )}
         {reason && <span className="soft">{plain(reason)}</span>}
       </span>
     ),
@@ -98,7 +107,9 @@ function List({ query, title }: { query: Query; title?: string }) {
         of={read}
         shape="table"
         isEmpty={rows => rows.length === 0 && !read.hasNextPage && removed === 0}
-        empty={<Empty icon="check" title={t('There are none any more')} why={t('What stood here has moved on since the number was counted.')} />}
+        empty={
+          <Empty icon="check" title={t('There are none any more')} why={t('What stood here has moved on since the number was counted.')} />
+        }
       >
         {rows => (
           <>

@@ -21,7 +21,12 @@ const method = 'POST'
 export function useAdvance() {
   const place = usePlace()
   const client = useQueryClient()
-  const { data: advance } = useQuery<Advance>({ queryKey: keyOf(place), queryFn: skipToken, staleTime: Number.POSITIVE_INFINITY, gcTime: Number.POSITIVE_INFINITY })
+  const { data: advance } = useQuery<Advance>({
+    queryKey: keyOf(place),
+    queryFn: skipToken,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+  })
   const start = (wanted: Wanted, clock: TestClock) => (place && advance?.state !== 'moves' ? run(client, place, wanted, clock) : undefined)
   return { advance, start }
 }

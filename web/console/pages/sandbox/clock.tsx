@@ -37,7 +37,9 @@ export function Clock({ clock }: { clock: TestClock }) {
       <p className="soft">
         {clock.offset_seconds === 0
           ? t('The same as real time.')
-          : t('{span} ahead of real time. It never goes back, except by a new beginning.', { span: span(clock.offset_seconds * 1_000) })}{' '}
+          : t('{span} ahead of real time. It never goes back, except by a new beginning.', {
+              span: span(clock.offset_seconds * 1_000),
+            })}{' '}
         {clock.outstanding > 0 && counted(clock.outstanding, '{n} job is due and under way.', '{n} jobs are due and under way.')}
       </p>
       <fieldset className="clock-steps">
@@ -107,7 +109,12 @@ function Progress({ advance, clock, again }: { advance: Advance; clock: TestCloc
       <progress value={share} max={1} aria-label={t('How far the clock has come')} />
       <p>
         {t('On the way to {to}: everything that falls due is done before it goes on.', { to: moment(to, zone) })}{' '}
-        {parts > 0 && counted(parts, 'It takes longer than a minute, and goes on by itself.', 'It takes longer than {n} minutes, and goes on by itself.')}
+        {parts > 0 &&
+          counted(
+            parts,
+            'It takes longer than a minute, and goes on by itself.',
+            'It takes longer than {n} minutes, and goes on by itself.',
+          )}
       </p>
     </div>
   )

@@ -26,7 +26,9 @@ const OfProduction = () => (
       <Empty
         icon="flask"
         title={t('Production has no clock to advance')}
-        why={t('The sandbox of this project has the same operations and pages, its own customers and events, and a clock that you set forward.')}
+        why={t(
+          'The sandbox of this project has the same operations and pages, its own customers and events, and a clock that you set forward.',
+        )}
         action={
           <To to="/sandbox" search={{ env: 'sandbox' }} className="chip">
             {t('Open the sandbox')}
@@ -68,7 +70,9 @@ const Shown = ({ clock }: { clock: TestClock }) =>
       <Empty
         icon="retry"
         title={t('The sandbox is being emptied')}
-        why={t('What happened in it goes, thousands of rows at a time; what you have set up stays. Its other pages answer again when it is done.')}
+        why={t(
+          'What happened in it goes, thousands of rows at a time; what you have set up stays. Its other pages answer again when it is done.',
+        )}
       />
     </section>
   ) : (

@@ -51,7 +51,9 @@ export function Reset({ onClose }: { onClose: () => void }) {
           ))}
         </ul>
         <p className="soft">
-          {t('What you have set up stays: products, automations, integrations, reports, segments, screens, keys and the audit log. Production is not touched.')}
+          {t(
+            'What you have set up stays: products, automations, integrations, reports, segments, screens, keys and the audit log. Production is not touched.',
+          )}
         </p>
         <div>
           <p className="form-label">{t('Type the id of the project to empty its sandbox')}</p>

@@ -25,7 +25,9 @@ export function SampleCard() {
   return (
     <Card title={t('Data to look at')} className="sample">
       <p>
-        {t('The first thousand orders of CDNOW, a shop of music, from January 1997 to June 1998, as its customers placed them. They keep their dates, start no automation and go to no integration.')}
+        {t(
+          'The first thousand orders of CDNOW, a shop of music, from January 1997 to June 1998, as its customers placed them. They keep their dates, start no automation and go to no integration.',
+        )}
       </p>
       <p className="soft">{t('Loaded twice, each order is there once. A new beginning of the sandbox removes them.')}</p>
       <Act size="xs" leftSection={<Icon name="download" size={14} />} loading={busy} denied={denied} onClick={() => void load()}>

@@ -37,7 +37,12 @@ const keyOf = (place: Place | undefined) => ['sample', place] as const
 export function useSample() {
   const place = usePlace()
   const client = useQueryClient()
-  const { data: loading } = useQuery<Loading>({ queryKey: keyOf(place), queryFn: skipToken, staleTime: Number.POSITIVE_INFINITY, gcTime: Number.POSITIVE_INFINITY })
+  const { data: loading } = useQuery<Loading>({
+    queryKey: keyOf(place),
+    queryFn: skipToken,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+  })
   const load = () => (place && loading?.state !== 'loads' ? run(client, place) : undefined)
   return { loading, load }
 }

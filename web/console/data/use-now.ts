@@ -1,6 +1,6 @@
-import { usePlace } from '../../data/place.ts'
-import { useRead } from '../../data/read.ts'
-import { useTick } from '../../parts/time.tsx'
+import { useTick } from '../parts/time.tsx'
+import { usePlace } from './place.ts'
+import { useRead } from './read.ts'
 
 /** Now in milliseconds: of the clock on the wall, in the sandbox of its own clock. Undefined until that is read. */
 export function useNow(): number | undefined {
