@@ -9,7 +9,7 @@ const isNamed = parseCLI(['vitest', ...process.argv.slice(2)], { allowUnknownOpt
 const filesOf = (names: string[]): string[] => names.map(name => `test/${name}.test.ts`)
 const isDeno = 'Deno' in globalThis
 /** What takes minutes in a browser is run by name: `npm run test:console`. */
-const BY_NAME = ['console/states', 'console/charts', 'console/customers', 'console/project-pages']
+const BY_NAME = ['console/states', 'console/charts', 'console/customers', 'console/project-pages', 'console/promises']
 
 export default defineConfig({
   test: {

@@ -2,10 +2,15 @@ import type { Db } from '../../../store/connect.ts'
 import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../../durable/jobs/groups.ts'
 import { OVERDUE_SECONDS } from '../../durable/jobs/job.ts'
 import { isWaiting } from '../../durable/jobs/sql.ts'
+import { AUTOMATION_RUN_DUE } from '../../durable/jobs/wake-runs.ts'
+import { jobKindOf } from '../../durable/jobs/workflow-run.ts'
 import { LEDGER_KINDS } from '../../durable/ledger-history/history.ts'
-import { OPEN_DELIVERY } from '../../integrations/deliveries/delivery.ts'
+import { DELIVERY_DUE, OPEN_DELIVERY } from '../../integrations/deliveries/delivery.ts'
 import { HELD_SECONDS } from '../../integrations/deliveries/held.ts'
 import type { Environment } from '../../kernel/environment.ts'
+import { EXPORT_WORKFLOW } from '../../reporting/exports/create.ts'
+import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
+import { DELIVERY_WORKFLOW, FILE_WORKFLOW, REPORT_WORKFLOW, UPLOAD_WORKFLOW } from '../../reporting/reports/run.ts'
 import { OVERDUE } from '../ledger/overdue.ts'
 import { UNTAKEN, type UntakenSlots, untakenSlots } from '../ledger/untaken.ts'
 
@@ -49,13 +54,19 @@ const DEGRADED_AFTER: Partial<Record<HealthFigureName, number>> = {
 
 const seconds = (at: string, now = 'clock_timestamp()') => `extract(epoch from ${now} - ${at})::float8`
 
-// The timers and workflows that are no promise of their own: ends of subscriptions, queues of stores, releases. Runs and deliveries are among
-// the overdue ones, unless their automation or integration holds them.
+/** Kinds of jobs that execute promises: those that are late are among the overdue ones, unless their automation or integration holds them. */
+const OF_PROMISES = [
+  AUTOMATION_RUN_DUE,
+  DELIVERY_DUE,
+  REPORT_SLOT_DUE,
+  ...[EXPORT_WORKFLOW, REPORT_WORKFLOW, FILE_WORKFLOW, DELIVERY_WORKFLOW, UPLOAD_WORKFLOW].map(jobKindOf),
+]
+// The other timers and workflows: ends of subscriptions, queues of stores, releases, files to remove.
 const TIMERS = `
   select 'late_timers', g.kind, d.count, ${seconds('d.at', 'n.now')} from groups g cross join n cross join lateral (
     select count(*)::int as count, min(due_at) as at from (
       select due_at from due w where ${OF_GROUP} and due_at < n.now - make_interval(secs => $6) and ${isWaiting('w')} order by due_at limit ${MOST_COUNTED}) o) d
-  where g.kind not in ('automation-run', 'delivery', 'report-slot') and d.count > 0`
+  where g.kind not in (${OF_PROMISES.map(kind => `'${kind}'`).join(', ')}) and d.count > 0`
 
 const PARTS = [
   `select 'overdue', kind, count(*)::int, ${seconds('min(at)', 'max(n.now)')} from overdue cross join n group by kind`,

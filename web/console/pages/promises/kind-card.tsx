@@ -7,6 +7,7 @@ import { counted, plain, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 
 const PARTS = ['kept', 'declined', 'broken', 'outstanding'] as const
+const textOf = (part: string) => (part === 'outstanding' ? t('to come') : t(part))
 
 /** One kind of promise: its bar, its five numbers, each of which opens its rows, reasons, and what is overdue or held. */
 export function KindCard({ entry, overdue }: { entry: LedgerEntry; overdue: number }) {
@@ -84,7 +85,7 @@ const PartNumber = ({ kind, part, value }: { kind: string; part: (typeof PARTS)[
   const shown = (
     <>
       <b className={`part ${part}`}>{count(value)}</b>
-      <span>{t(part)}</span>
+      <span>{textOf(part)}</span>
     </>
   )
   return <div>{value > 0 ? <Opens at={`${kind}.${part}`}>{shown}</Opens> : shown}</div>
@@ -92,7 +93,7 @@ const PartNumber = ({ kind, part, value }: { kind: string; part: (typeof PARTS)[
 
 /** The four parts beside each other; each is seen that is not 0. */
 function Bar({ entry }: { entry: LedgerEntry }) {
-  const says = PARTS.map(part => `${count(entry[part])} ${t(part)}`).join(', ')
+  const says = PARTS.map(part => `${count(entry[part])} ${textOf(part)}`).join(', ')
   return (
     <div className="kind-bar" role="img" aria-label={says}>
       {PARTS.filter(part => entry[part] > 0).map(part => (

@@ -43,7 +43,7 @@ export function Rows({ at, ledger, onClose }: { at: string; ledger: Ledger; onCl
 }
 
 const titleOf = (kind: string, state: string, reason: string) =>
-  state === 'because' ? `${plain(kind)}: ${plain(reason)}` : `${plain(kind)}: ${t(state)}`
+  state === 'because' ? `${plain(kind)}: ${plain(reason)}` : `${plain(kind)}: ${state === 'outstanding' ? t('to come') : t(state)}`
 
 const daysBefore = (time: string, days: number) => new Date(Date.parse(time) - days * 86_400_000).toISOString().replace(/\.\d+Z/, 'Z')
 
@@ -76,18 +76,18 @@ const COLUMNS: readonly Column<LedgerRow>[] = [
   {
     key: 'why',
     head: t('Became'),
-    cell: ({ outcome, reason, due_at }) => (
+    cell: ({ outcome, reason, due_at, state }) => (
       <span className="rows-why">
-        {outcome === null ? (
-          due_at ? (
-            <>
-              {t('next')} <Time at={due_at} />
-            </>
-          ) : (
-            t('under way')
-          )
-        ) : (
+        {outcome !== null ? (
           plain(outcome)
+        ) : state === 'held' ? (
+          t('held')
+        ) : due_at ? (
+          <>
+            {t('next')} <Time at={due_at} />
+          </>
+        ) : (
+          t('under way')
         )}
         {reason && <span className="soft">{plain(reason)}</span>}
       </span>

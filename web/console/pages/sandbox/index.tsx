@@ -42,7 +42,8 @@ const OfProduction = () => (
 function OfSandbox() {
   const [search, set] = useAddress()
   const { advance } = useAdvance()
-  const moves = advance?.state === 'moves'
+  const { data } = useRead('v4GetTestClock', {})
+  const moves = advance?.state === 'moves' || data?.resetting === true
   const read = useRead('v4GetTestClock', {}, { every: moves ? 1_000 : 10_000 })
   return (
     <Page
