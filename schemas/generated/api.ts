@@ -10736,7 +10736,7 @@ export interface components {
          *           "id": "automation-run.17",
          *           "at": "2026-03-08T09:00:00Z",
          *           "kind": "automation_run",
-         *           "text": "A run of \"Win back\" goes on with the step pause",
+         *           "text": "A run of \"Win back\" goes on at the step pause",
          *           "reference": {
          *             "kind": "automation_run",
          *             "id": "run_4Jq8ZtW0bXc6RmYd2KpL",
