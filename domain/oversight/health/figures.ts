@@ -75,7 +75,7 @@ const PARTS = [
      select count(*)::int as count, min(created_at) as at from (
        select created_at from deliveries where integration = i.number and status in ${OPEN_DELIVERY} order by number limit ${MOST_COUNTED}) o) w
    where i.environment = $1 and i.active = 2 and i.deleted_at is null and w.count > 0`,
-  `select 'unread_events', c.consumer, sum(l.next_offset - c.next_offset)::int, coalesce(max(${seconds('o.received_at', 'n.now')}), 0) from log_consumers c cross join n
+  `select 'unread_events', c.consumer, sum(l.next_offset - c.next_offset)::bigint, coalesce(max(${seconds('o.received_at', 'n.now')}), 0) from log_consumers c cross join n
      join log_positions l on l.environment = c.environment and l.partition = c.partition and l.next_offset > c.next_offset
      left join lateral (select received_at from events
        where environment = c.environment and partition = c.partition and log_offset >= c.next_offset order by log_offset limit 1) o on true

@@ -53,13 +53,15 @@ const removedSql = (kind: LedgerKind, state: LedgerState) => {
     ${of('ledger_history', 'true')} union all ${of('ledger_compacted', `span in ('hour', 'day')`)}) gone)`
 }
 
+// What is overdue has neither an outcome nor a reason.
 const pageSql = (kind: LedgerKind, state: LedgerState) =>
   state === 'overdue'
     ? `
   with recursive ${GROUPS_OF_ENVIRONMENT}, overdue as (${OVERDUE}), horizon as (select null::timestamptz as at, null::text as id where false), page as (
     select o.at as since, r.* from (
-      select at, id from overdue where kind = '${kind}' and (at, id collate "C") > ($9::timestamptz, $10::text) order by at, id collate "C" limit $11) o
-    cross join lateral (${byId(kind, 'o.id')}) r where ${ONLY}
+      select at, id from overdue where kind = '${kind}' and (at, id collate "C") > ($9::timestamptz, $10::text)
+        and $12::text is null and $13::text is null order by at, id collate "C" limit $11) o
+    cross join lateral (${byId(kind, 'o.id')}) r
   )`
     : `
   with scanned as materialized (${sourceOf(kind, state)}), horizon as (${HORIZON}), page as (

@@ -2,7 +2,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { TestClock } from '../../../../clients/typescript/src/index.ts'
 import { usePlace } from '../../data/place.ts'
-import { isoDay, startOf } from '../../data/range.ts'
+import { isoDay, secondOf } from '../../data/range.ts'
 import { useDenied, usePreferences } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
@@ -60,10 +60,7 @@ export function Clock({ clock }: { clock: TestClock }) {
 function To({ clock, denied, go }: { clock: TestClock; denied: string | undefined; go: (wanted: Wanted) => void }) {
   const { zone } = usePreferences()
   const [text, setText] = useState('')
-  const [day = '', hour = '00:00'] = text.split('T')
-  const [hours = 0, minutes = 0] = hour.split(':').map(Number)
-  const second = day === '' ? undefined : startOf(day, zone) + hours * 3_600 + minutes * 60
-  const to = second === undefined || Number.isNaN(second) ? undefined : dateOf(second).toISOString().replace('.000', '')
+  const to = Number.isNaN(Date.parse(`${text}Z`)) ? undefined : dateOf(secondOf(text, zone)).toISOString().replace('.000', '')
   const early = to !== undefined && to <= clock.now
   return (
     <form
@@ -90,7 +87,7 @@ function To({ clock, denied, go }: { clock: TestClock; denied: string | undefine
   )
 }
 
-const second = (time: string) => dateOf(time).getTime()
+const ms = (time: string) => dateOf(time).getTime()
 
 /** How far it has come. The clock stands at what is done. */
 function Progress({ advance, clock, again }: { advance: Advance; clock: TestClock; again: () => void }) {
@@ -103,7 +100,7 @@ function Progress({ advance, clock, again }: { advance: Advance; clock: TestCloc
         {t('The clock stands at {to}.', { to: moment(to, zone) })} {doneOf(advance.drained)}
       </p>
     )
-  const share = to === from ? 0 : Math.min(1, Math.max(0, (second(clock.now) - second(from)) / (second(to) - second(from))))
+  const share = to === from ? 0 : Math.min(1, Math.max(0, (ms(clock.now) - ms(from)) / (ms(to) - ms(from))))
   return (
     <div className="clock-progress" role="status">
       <progress value={share} max={1} aria-label={t('How far the clock has come')} />
