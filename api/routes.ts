@@ -30,6 +30,8 @@ import * as integrationDeliveries from './v4/integrations/deliveries.ts'
 import * as integrations from './v4/integrations/integrations.ts'
 import * as auditLog from './v4/kernel/audit-log.ts'
 import * as alerts from './v4/oversight/alerts.ts'
+import * as dueNext from './v4/oversight/due-next.ts'
+import * as health from './v4/oversight/health.ts'
 import * as ledger from './v4/oversight/ledger.ts'
 import * as notificationChannels from './v4/oversight/notification-channels.ts'
 import * as search from './v4/oversight/search.ts'
@@ -72,6 +74,8 @@ const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...integrationConfig,
   ...integrationDeliveries,
   ...integrations,
+  ...dueNext,
+  ...health,
   ...ledger,
   ...notificationChannels,
   ...offerings,

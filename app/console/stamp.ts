@@ -3,8 +3,8 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const SOURCES = 'web/console'
-/** What the pages are built from besides. The description has the addresses of the operations. */
-const BESIDES = ['package-lock.json', 'schemas/generated/openapi.json', 'node_modules/vite/package.json']
+/** What the pages are built from besides. The description has the addresses of the operations; the orders are the sample that a page loads. */
+const BESIDES = ['package-lock.json', 'schemas/generated/openapi.json', 'examples/cdnow.csv', 'node_modules/vite/package.json']
 /** What a build writes, and drafts of it. */
 const MADE = /^dist(\.|$)/
 

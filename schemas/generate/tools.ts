@@ -4,7 +4,7 @@ import type { OperationFacts } from './facts.ts'
 import { type Document, follow, type OperationObject, type Parameter, type Schema } from './schema.ts'
 
 /** Bytes of JSON. Clients put the whole list before a model at every turn. */
-const MOST_OF_LIST = 119_500
+const MOST_OF_LIST = 122_500
 const MOST_OF_TOOL = 6_000
 const STEP = 50
 const MOST_OF_SENTENCE = 160

@@ -3572,6 +3572,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/ledger/rows": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the rows behind the ledger
+         * @description The jobs that a number of the ledger counts, newest first, overdue ones oldest first.
+         */
+        get: operations["v4ListLedgerRows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/health": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what is late or set aside
+         * @description The figures of `/readyz`, of this environment alone.
+         */
+        get: operations["v4GetHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/alerts": {
         parameters: {
             query?: never;
@@ -3772,6 +3824,32 @@ export interface paths {
          * @description The sandbox begins anew: its clock is real time again, and what happened in it is removed: users and customers, purchases, grants, events, runs, deliveries, exports with their files, runs of reports, figures and the ledger. Its configuration stays: products, entitlements, offerings, screens, segments, remote configurations, experiments, automations, pushes, integrations (those in error are active again), reports (their next slot is after now) and views; so do keys and the audit log. Production is not touched. The work is done in the background, after which `resetting` of the test clock is false; until then other requests of the sandbox are refused: 409 `conflict`. What was being sent at that moment may still arrive. 409 `conflict` also while the clock is being advanced. Asked for again meanwhile, it changes nothing.
          */
         post: operations["v4ResetTestClock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/test-clock/due": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what falls due next
+         * @description What an advance of the clock would execute, the earliest first.
+         */
+        get: operations["v4ListTestClockDue"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -8734,6 +8812,128 @@ export interface components {
          */
         LedgerKind: "report_slots" | "automation_runs" | "deliveries" | "exports";
         /**
+         * @description What became of it; `overdue` and `held` are parts of `outstanding`, and deliveries alone are held.
+         * @enum {string}
+         */
+        LedgerState: "kept" | "declined" | "broken" | "outstanding" | "overdue" | "held";
+        LedgerRow: {
+            /** @enum {string} */
+            object: "ledger_row";
+            kind: components["schemas"]["LedgerKind"];
+            state: components["schemas"]["LedgerState"];
+            /** @description Id of the report run, automation run, delivery or export; null for a slot that has not started. */
+            id: string | null;
+            url: string | null;
+            /**
+             * Format: date-time
+             * @description When it fell due, as the ledger counts it; of an overdue one the time that has passed.
+             */
+            at: string;
+            due_at: components["schemas"]["NullableTime"];
+            /** @description Its final status or outcome; null while it has not ended. */
+            outcome: string | null;
+            reason: string | null;
+            customer_uid: string | null;
+            /** @description What it belongs to; null of exports. */
+            parent: {
+                /** @enum {string} */
+                kind: "scheduled_report" | "automation" | "integration";
+                id: string;
+                /** @description Null when it is deleted. */
+                name: string | null;
+                url: string;
+            } | null;
+        };
+        /**
+         * @example {
+         *       "object": "list",
+         *       "url": "/v4/ledger/rows",
+         *       "from": "2026-03-01T00:00:00Z",
+         *       "to": "2026-03-02T00:00:00Z",
+         *       "generated_at": "2026-03-02T00:00:00Z",
+         *       "removed": 0,
+         *       "data": [
+         *         {
+         *           "object": "ledger_row",
+         *           "kind": "deliveries",
+         *           "state": "broken",
+         *           "id": "dlv_k3Jx0pQvR7mWz2LcT9aB",
+         *           "url": "/v4/integrations/int_8sQm2VwXr5Tn0bKc4LpZ/deliveries/dlv_k3Jx0pQvR7mWz2LcT9aB",
+         *           "at": "2026-03-01T09:00:00Z",
+         *           "due_at": null,
+         *           "outcome": "failed",
+         *           "reason": "exhausted",
+         *           "customer_uid": "QON_3db4a897bb579f2b22800b629173a0d8",
+         *           "parent": {
+         *             "kind": "integration",
+         *             "id": "int_8sQm2VwXr5Tn0bKc4LpZ",
+         *             "name": "Win back",
+         *             "url": "/v4/integrations/int_8sQm2VwXr5Tn0bKc4LpZ"
+         *           }
+         *         }
+         *       ],
+         *       "has_more": false
+         *     }
+         */
+        LedgerRowList: {
+            /** @enum {string} */
+            object: "list";
+            /** @enum {string} */
+            url: "/v4/ledger/rows";
+            from: components["schemas"]["Time"];
+            to: components["schemas"]["Time"];
+            generated_at: components["schemas"]["Time"];
+            /** @description How many more the ledger counts, whose rows are not stored any more. */
+            removed: number;
+            data: components["schemas"]["LedgerRow"][];
+            has_more: boolean;
+            /** @description Only when `has_more` is true. */
+            next_cursor?: string;
+        };
+        /**
+         * @example {
+         *       "object": "health",
+         *       "url": "/v4/health",
+         *       "generated_at": "2026-03-02T00:00:00Z",
+         *       "status": "degraded",
+         *       "data": [
+         *         {
+         *           "figure": "overdue",
+         *           "count": 2,
+         *           "oldest_seconds": 125,
+         *           "is_degraded": true,
+         *           "parts": {
+         *             "deliveries": 2
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        Health: {
+            /** @enum {string} */
+            object: "health";
+            /** @enum {string} */
+            url: "/v4/health";
+            generated_at: components["schemas"]["Time"];
+            /** @enum {string} */
+            status: "ok" | "degraded";
+            data: components["schemas"]["HealthFigure"][];
+        };
+        HealthFigure: {
+            /** @enum {string} */
+            figure: "overdue" | "late_timers" | "held" | "unread_events" | "set_aside_events" | "unremoved_files" | "failed_report_runs" | "marked_users" | "set_aside_users" | "store_pending" | "store_set_aside" | "store_unacknowledged" | "store_alerts";
+            /** @description How many there are, counted up to 10,000 of each part. */
+            count: number;
+            /** @description How long the first of them has waited; null where it is not known. */
+            oldest_seconds: number | null;
+            /** @description Whether somebody should act. */
+            is_degraded: boolean;
+            /** @description By kind, integration, consumer, report, store or alert. */
+            parts: {
+                [key: string]: number;
+            };
+        };
+        /**
          * @example {
          *       "object": "ledger",
          *       "url": "/v4/ledger",
@@ -10757,6 +10957,56 @@ export interface components {
              * @example 2026-03-08T09:00:00Z
              */
             to?: string;
+        };
+        DueJob: {
+            /** @enum {string} */
+            object: "due_job";
+            id: string;
+            at: components["schemas"]["Time"];
+            /** @enum {string} */
+            kind: "automation_run" | "delivery" | "report_slot" | "report_run" | "export" | "subscription" | "integration_probe" | "other";
+            /** @description What happens, in one sentence without a full stop. */
+            text: string;
+            /** @description What it is about. */
+            reference: {
+                /** @enum {string} */
+                kind: "automation_run" | "delivery" | "scheduled_report" | "report_run" | "export" | "customer" | "integration";
+                id: string;
+                url: string;
+            } | null;
+            customer_uid: string | null;
+        };
+        /**
+         * @example {
+         *       "object": "list",
+         *       "url": "/v4/test-clock/due",
+         *       "data": [
+         *         {
+         *           "object": "due_job",
+         *           "id": "automation-run.17",
+         *           "at": "2026-03-08T09:00:00Z",
+         *           "kind": "automation_run",
+         *           "text": "A run of \"Win back\" goes on at the step pause",
+         *           "reference": {
+         *             "kind": "automation_run",
+         *             "id": "run_4Jq8ZtW0bXc6RmYd2KpL",
+         *             "url": "/v4/automation-runs/run_4Jq8ZtW0bXc6RmYd2KpL"
+         *           },
+         *           "customer_uid": "QON_3db4a897bb579f2b22800b629173a0d8"
+         *         }
+         *       ],
+         *       "has_more": false
+         *     }
+         */
+        DueJobList: {
+            /** @enum {string} */
+            object: "list";
+            /** @enum {string} */
+            url: "/v4/test-clock/due";
+            data: components["schemas"]["DueJob"][];
+            has_more: boolean;
+            /** @description Only when `has_more` is true. */
+            next_cursor?: string;
         };
         /**
          * @example {
@@ -21642,6 +21892,124 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4ListLedgerRows: {
+        parameters: {
+            query: {
+                /**
+                 * @description Jobs of this kind; a key needs the scope of their resource as well.
+                 * @example deliveries
+                 */
+                kind: components["schemas"]["LedgerKind"];
+                /**
+                 * @description Jobs of this state.
+                 * @example broken
+                 */
+                state: components["schemas"]["LedgerState"];
+                /**
+                 * @description Jobs with this final status or outcome only.
+                 * @example failed
+                 */
+                outcome?: string;
+                /**
+                 * @description Jobs with this reason only.
+                 * @example exhausted
+                 */
+                reason?: string;
+                /**
+                 * @description As of the ledger.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                from?: string;
+                /**
+                 * @description As of the ledger.
+                 * @example 2026-03-02T00:00:00Z
+                 */
+                to?: string;
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged.
+                 * @example 1772355600000000.dlv_k3Jx0pQvR7mWz2LcT9aB
+                 */
+                starting_after?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of jobs; it may have fewer than `limit`, or none, and still be followed by another one. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LedgerRowList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetHealth: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures, each once. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4ListAlerts: {
         parameters: {
             query?: {
@@ -22147,6 +22515,56 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListTestClockDue: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged.
+                 * @example 1772355600000000.delivery.17
+                 */
+                starting_after?: string;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of due jobs. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DueJobList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

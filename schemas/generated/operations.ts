@@ -133,8 +133,10 @@ export interface QueryDefaults {
   v4ListAutomationVersions: 'limit'
   v4ListPushes: 'limit'
   v4ListApiKeys: 'limit'
+  v4ListLedgerRows: 'limit'
   v4ListAlerts: 'limit'
   v4ListNotificationChannels: 'limit'
+  v4ListTestClockDue: 'limit'
   v4ListAuditLog: 'limit'
 }
 /** Operations whose handler validates the items, one by one. */
@@ -4372,6 +4374,63 @@ export const descriptions: readonly OperationDescription[] = [
     },
   },
   {
+    id: 'v4ListLedgerRows',
+    method: 'GET',
+    path: '/v4/ledger/rows',
+    tag: 'Ledger',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'ledger:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'kind', type: 'string', array: false },
+      { name: 'state', type: 'string', array: false },
+      { name: 'outcome', type: 'string', array: false },
+      { name: 'reason', type: 'string', array: false },
+      { name: 'from', type: 'string', array: false },
+      { name: 'to', type: 'string', array: false },
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4ListLedgerRowsQuery,
+      body: null,
+      answer: { 200: v.answerLedgerRowList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4GetHealth',
+    method: 'GET',
+    path: '/v4/health',
+    tag: 'Ledger',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'ledger:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [],
+    validate: {
+      path: null,
+      query: v.noQuery,
+      body: null,
+      answer: { 200: v.answerHealth, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
     id: 'v4ListAlerts',
     method: 'GET',
     path: '/v4/alerts',
@@ -4617,6 +4676,33 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 202: v.answerTestClockReset, 400: v.answerError, 401: v.answerError, 403: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListTestClockDue',
+    method: 'GET',
+    path: '/v4/test-clock/due',
+    tag: 'Test Clock',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: true,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'test_clock:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4ListTestClockDueQuery,
+      body: null,
+      answer: { 200: v.answerDueJobList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

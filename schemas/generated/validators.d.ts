@@ -212,6 +212,9 @@ export const answerSearchResultList: ValidateFunction
 export const v4SearchQuery: ValidateFunction
 export const answerLedger: ValidateFunction
 export const v4GetLedgerQuery: ValidateFunction
+export const answerLedgerRowList: ValidateFunction
+export const v4ListLedgerRowsQuery: ValidateFunction
+export const answerHealth: ValidateFunction
 export const answerAlertList: ValidateFunction
 export const v4ListAlertsQuery: ValidateFunction
 export const answerNotificationChannelList: ValidateFunction
@@ -223,6 +226,8 @@ export const answerTestClock: ValidateFunction
 export const answerAdvancedTestClock: ValidateFunction
 export const v4AdvanceTestClockBody: ValidateFunction
 export const answerTestClockReset: ValidateFunction
+export const answerDueJobList: ValidateFunction
+export const v4ListTestClockDueQuery: ValidateFunction
 export const answerAuditEntryList: ValidateFunction
 export const v4ListAuditLogQuery: ValidateFunction
 export const validateEventInput: ValidateFunction<components['schemas']['EventInput']>

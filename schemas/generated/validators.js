@@ -9,9 +9,9 @@ var __commonJS = (cb, mod) => function __require() {
   }
 };
 
-// node_modules/ajv/dist/runtime/ucs2length.js
+// ../../node_modules/ajv/dist/runtime/ucs2length.js
 var require_ucs2length = __commonJS({
-  "node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
+  "../../node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     function ucs2length(str) {
@@ -35,9 +35,9 @@ var require_ucs2length = __commonJS({
   }
 });
 
-// node_modules/fast-deep-equal/index.js
+// ../../node_modules/fast-deep-equal/index.js
 var require_fast_deep_equal = __commonJS({
-  "node_modules/fast-deep-equal/index.js"(exports, module) {
+  "../../node_modules/fast-deep-equal/index.js"(exports, module) {
     "use strict";
     module.exports = function equal(a, b) {
       if (a === b) return true;
@@ -70,9 +70,9 @@ var require_fast_deep_equal = __commonJS({
   }
 });
 
-// node_modules/ajv/dist/runtime/equal.js
+// ../../node_modules/ajv/dist/runtime/equal.js
 var require_equal = __commonJS({
-  "node_modules/ajv/dist/runtime/equal.js"(exports) {
+  "../../node_modules/ajv/dist/runtime/equal.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     var equal = require_fast_deep_equal();
@@ -74428,7 +74428,7 @@ function validate380(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerAutomationList = validate383;
 var schema664 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
-var schema666 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:AutomationCreatedAt" }, "updated_at": { "$ref": "answer:AutomationUpdatedAt" }, "activity": { "$ref": "answer:AutomationActivity" } }, "$id": "answer:Automation" };
+var schema666 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
 var schema668 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
 var pattern293 = new RegExp("^/v4/automations/.+$", "u");
 var schema669 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
@@ -77021,278 +77021,6 @@ function validate385(data, { instancePath = "", parentData, parentDataProperty, 
   validate385.errors = vErrors;
   return errors === 0;
 }
-function validate417(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.since === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "since" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.runs === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "runs" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.skipped === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "skipped" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.failed === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "failed" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.is_complete === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_complete" } };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.last_run_at === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_run_at" } };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.is_cancelling === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_cancelling" } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "since" || key0 === "runs" || key0 === "skipped" || key0 === "failed" || key0 === "is_complete" || key0 === "last_run_at" || key0 === "is_cancelling")) {
-        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-    if (data.since !== void 0) {
-      let data0 = data.since;
-      if (typeof data0 === "string") {
-        if (!formats0(data0)) {
-          const err8 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err8];
-          } else {
-            vErrors.push(err8);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data0)) {
-          const err9 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err9];
-          } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
-      } else {
-        const err10 = { instancePath: instancePath + "/since", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-    }
-    if (data.runs !== void 0) {
-      let data1 = data.runs;
-      if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1))) {
-        const err11 = { instancePath: instancePath + "/runs", schemaPath: "#/properties/runs/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-      if (typeof data1 == "number" && isFinite(data1)) {
-        if (data1 > 9007199254740991 || isNaN(data1)) {
-          const err12 = { instancePath: instancePath + "/runs", schemaPath: "#/properties/runs/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-        if (data1 < 0 || isNaN(data1)) {
-          const err13 = { instancePath: instancePath + "/runs", schemaPath: "#/properties/runs/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.skipped !== void 0) {
-      let data2 = data.skipped;
-      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
-        const err14 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-      if (typeof data2 == "number" && isFinite(data2)) {
-        if (data2 > 9007199254740991 || isNaN(data2)) {
-          const err15 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        if (data2 < 0 || isNaN(data2)) {
-          const err16 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.failed !== void 0) {
-      let data3 = data.failed;
-      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
-        const err17 = { instancePath: instancePath + "/failed", schemaPath: "#/properties/failed/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err17];
-        } else {
-          vErrors.push(err17);
-        }
-        errors++;
-      }
-      if (typeof data3 == "number" && isFinite(data3)) {
-        if (data3 > 9007199254740991 || isNaN(data3)) {
-          const err18 = { instancePath: instancePath + "/failed", schemaPath: "#/properties/failed/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-        if (data3 < 0 || isNaN(data3)) {
-          const err19 = { instancePath: instancePath + "/failed", schemaPath: "#/properties/failed/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err19];
-          } else {
-            vErrors.push(err19);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.is_complete !== void 0) {
-      if (typeof data.is_complete !== "boolean") {
-        const err20 = { instancePath: instancePath + "/is_complete", schemaPath: "#/properties/is_complete/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
-        }
-        errors++;
-      }
-    }
-    if (data.last_run_at !== void 0) {
-      let data5 = data.last_run_at;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/last_run_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      }
-      if (typeof data5 === "string") {
-        if (!formats0(data5)) {
-          const err22 = { instancePath: instancePath + "/last_run_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data5)) {
-          const err23 = { instancePath: instancePath + "/last_run_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err23];
-          } else {
-            vErrors.push(err23);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.is_cancelling !== void 0) {
-      if (typeof data.is_cancelling !== "boolean") {
-        const err24 = { instancePath: instancePath + "/is_cancelling", schemaPath: "#/properties/is_cancelling/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err24];
-        } else {
-          vErrors.push(err24);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err25 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err25];
-    } else {
-      vErrors.push(err25);
-    }
-    errors++;
-  }
-  validate417.errors = vErrors;
-  return errors === 0;
-}
 function validate384(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -77370,27 +77098,30 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.created_at === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
-      if (vErrors === null) {
-        vErrors = [err8];
-      } else {
-        vErrors.push(err8);
-      }
-      errors++;
-    }
-    if (data.updated_at === void 0) {
-      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "updated_at" } };
-      if (vErrors === null) {
-        vErrors = [err9];
-      } else {
-        vErrors.push(err9);
-      }
-      errors++;
-    }
     for (const key0 in data) {
-      if (!func36.call(schema666.properties, key0)) {
-        const err10 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+      if (!(key0 === "object" || key0 === "id" || key0 === "url" || key0 === "name" || key0 === "caption" || key0 === "status" || key0 === "data" || key0 === "version")) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data0 === "automation")) {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema666.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -77399,19 +77130,20 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err11 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (!(data0 === "automation")) {
-        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema666.properties.object.enum } };
+      } else {
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -77420,11 +77152,11 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.id !== void 0) {
-      let data1 = data.id;
-      if (typeof data1 === "string") {
-        if (func2(data1) < 1) {
-          const err13 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern293.test(data2)) {
+          const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -77433,7 +77165,7 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       } else {
-        const err14 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        const err14 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -77442,11 +77174,11 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.url !== void 0) {
-      let data2 = data.url;
-      if (typeof data2 === "string") {
-        if (!pattern293.test(data2)) {
-          const err15 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
+    if (data.name !== void 0) {
+      let data3 = data.name;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 255) {
+          const err15 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -77454,43 +77186,21 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      } else {
-        const err16 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-    }
-    if (data.name !== void 0) {
-      let data3 = data.name;
-      if (typeof data3 === "string") {
-        if (func2(data3) > 255) {
-          const err17 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
         if (func2(data3) < 1) {
-          const err18 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err16 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err18];
+            vErrors = [err16];
           } else {
-            vErrors.push(err18);
+            vErrors.push(err16);
           }
           errors++;
         }
       } else {
-        const err19 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
+        const err17 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err19];
+          vErrors = [err17];
         } else {
-          vErrors.push(err19);
+          vErrors.push(err17);
         }
         errors++;
       }
@@ -77499,20 +77209,20 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
       let data4 = data.caption;
       if (typeof data4 === "string") {
         if (func2(data4) > 1024) {
-          const err20 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          const err18 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/maxLength", keyword: "maxLength", params: { limit: 1024 } };
           if (vErrors === null) {
-            vErrors = [err20];
+            vErrors = [err18];
           } else {
-            vErrors.push(err20);
+            vErrors.push(err18);
           }
           errors++;
         }
       } else {
-        const err21 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/type", keyword: "type", params: { type: "string" } };
+        const err19 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err21];
+          vErrors = [err19];
         } else {
-          vErrors.push(err21);
+          vErrors.push(err19);
         }
         errors++;
       }
@@ -77520,20 +77230,20 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.status !== void 0) {
       let data5 = data.status;
       if (typeof data5 !== "string") {
-        const err22 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/type", keyword: "type", params: { type: "string" } };
+        const err20 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err22];
+          vErrors = [err20];
         } else {
-          vErrors.push(err22);
+          vErrors.push(err20);
         }
         errors++;
       }
       if (!(data5 === "active" || data5 === "inactive" || data5 === "paused")) {
-        const err23 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema668.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema668.enum } };
         if (vErrors === null) {
-          vErrors = [err23];
+          vErrors = [err21];
         } else {
-          vErrors.push(err23);
+          vErrors.push(err21);
         }
         errors++;
       }
@@ -77547,91 +77257,41 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.version !== void 0) {
       let data7 = data.version;
       if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)) && isFinite(data7))) {
-        const err24 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/type", keyword: "type", params: { type: "integer" } };
+        const err22 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err24];
+          vErrors = [err22];
         } else {
-          vErrors.push(err24);
+          vErrors.push(err22);
         }
         errors++;
       }
       if (typeof data7 == "number" && isFinite(data7)) {
         if (data7 > 9007199254740991 || isNaN(data7)) {
-          const err25 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          const err23 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err25];
+            vErrors = [err23];
           } else {
-            vErrors.push(err25);
+            vErrors.push(err23);
           }
           errors++;
         }
         if (data7 < 1 || isNaN(data7)) {
-          const err26 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+          const err24 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err26];
+            vErrors = [err24];
           } else {
-            vErrors.push(err26);
+            vErrors.push(err24);
           }
           errors++;
         }
-      }
-    }
-    if (data.created_at !== void 0) {
-      let data8 = data.created_at;
-      if (typeof data8 === "string") {
-        if (!formats0(data8)) {
-          const err27 = { instancePath: instancePath + "/created_at", schemaPath: "answer:AutomationCreatedAt/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err27];
-          } else {
-            vErrors.push(err27);
-          }
-          errors++;
-        }
-      } else {
-        const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:AutomationCreatedAt/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err28];
-        } else {
-          vErrors.push(err28);
-        }
-        errors++;
-      }
-    }
-    if (data.updated_at !== void 0) {
-      let data9 = data.updated_at;
-      if (typeof data9 === "string") {
-        if (!formats0(data9)) {
-          const err29 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:AutomationUpdatedAt/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err29];
-          } else {
-            vErrors.push(err29);
-          }
-          errors++;
-        }
-      } else {
-        const err30 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:AutomationUpdatedAt/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err30];
-        } else {
-          vErrors.push(err30);
-        }
-        errors++;
-      }
-    }
-    if (data.activity !== void 0) {
-      if (!validate417(data.activity, { instancePath: instancePath + "/activity", parentData: data, parentDataProperty: "activity", rootData })) {
-        vErrors = vErrors === null ? validate417.errors : vErrors.concat(validate417.errors);
-        errors = vErrors.length;
       }
     }
   } else {
-    const err31 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err25 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err31];
+      vErrors = [err25];
     } else {
-      vErrors.push(err31);
+      vErrors.push(err25);
     }
     errors++;
   }
@@ -77815,248 +77475,13 @@ function validate383(data, { instancePath = "", parentData, parentDataProperty, 
   validate383.errors = vErrors;
   return errors === 0;
 }
-var v4ListAutomationsQuery = validate420;
-var schema707 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["active", "inactive", "paused"] } } }, "filter[event]": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" } }, "$id": "input:v4ListAutomationsQuery" };
-function validate420(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.limit === void 0) {
-      data.limit = 20;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "limit" || key0 === "starting_after" || key0 === "filter[status][]" || key0 === "filter[event]")) {
-        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err0];
-        } else {
-          vErrors.push(err0);
-        }
-        errors++;
-      }
-    }
-    let data0 = data.limit;
-    if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
-      const err1 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (typeof data0 == "number" && isFinite(data0)) {
-      if (data0 > 100 || isNaN(data0)) {
-        const err2 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
-        if (vErrors === null) {
-          vErrors = [err2];
-        } else {
-          vErrors.push(err2);
-        }
-        errors++;
-      }
-      if (data0 < 1 || isNaN(data0)) {
-        const err3 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err3];
-        } else {
-          vErrors.push(err3);
-        }
-        errors++;
-      }
-    }
-    if (data.starting_after !== void 0) {
-      let data1 = data.starting_after;
-      if (typeof data1 === "string") {
-        if (func2(data1) > 256) {
-          const err4 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
-        if (func2(data1) < 1) {
-          const err5 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err5];
-          } else {
-            vErrors.push(err5);
-          }
-          errors++;
-        }
-        if (!formats4(data1)) {
-          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
-        if (!pattern3.test(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei" } };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
-      } else {
-        const err8 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data["filter[status][]"] !== void 0) {
-      let data2 = data["filter[status][]"];
-      const _errs8 = errors;
-      let valid1 = true;
-      const _errs9 = errors;
-      if (Array.isArray(data2)) {
-        if (data2.length > 50) {
-          const err9 = {};
-          if (vErrors === null) {
-            vErrors = [err9];
-          } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
-      }
-      var _valid0 = _errs9 === errors;
-      errors = _errs8;
-      if (vErrors !== null) {
-        if (_errs8) {
-          vErrors.length = _errs8;
-        } else {
-          vErrors = null;
-        }
-      }
-      if (_valid0) {
-        const _errs10 = errors;
-        if (Array.isArray(data2)) {
-          const len0 = data2.length;
-          for (let i0 = 0; i0 < len0; i0++) {
-            let data3 = data2[i0];
-            if (typeof data3 !== "string") {
-              const err10 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/type", keyword: "type", params: { type: "string" } };
-              if (vErrors === null) {
-                vErrors = [err10];
-              } else {
-                vErrors.push(err10);
-              }
-              errors++;
-            }
-            if (!(data3 === "active" || data3 === "inactive" || data3 === "paused")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema707.properties["filter[status][]"].then.items.enum } };
-              if (vErrors === null) {
-                vErrors = [err11];
-              } else {
-                vErrors.push(err11);
-              }
-              errors++;
-            }
-          }
-        }
-        var _valid0 = _errs10 === errors;
-        valid1 = _valid0;
-      }
-      if (!valid1) {
-        const err12 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-      if (Array.isArray(data2)) {
-        if (data2.length > 50) {
-          const err13 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      } else {
-        const err14 = { instancePath: instancePath + "/filter[status][]", schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-    if (data["filter[event]"] !== void 0) {
-      let data4 = data["filter[event]"];
-      if (typeof data4 === "string") {
-        if (func2(data4) > 100) {
-          const err15 = { instancePath: instancePath + "/filter[event]", schemaPath: "#/properties/filter%5Bevent%5D/maxLength", keyword: "maxLength", params: { limit: 100 } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        if (func2(data4) < 1) {
-          const err16 = { instancePath: instancePath + "/filter[event]", schemaPath: "#/properties/filter%5Bevent%5D/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-        if (!formats4(data4)) {
-          const err17 = { instancePath: instancePath + "/filter[event]", schemaPath: "#/properties/filter%5Bevent%5D/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
-      } else {
-        const err18 = { instancePath: instancePath + "/filter[event]", schemaPath: "#/properties/filter%5Bevent%5D/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err19 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err19];
-    } else {
-      vErrors.push(err19);
-    }
-    errors++;
-  }
-  validate420.errors = vErrors;
-  return errors === 0;
-}
 var answerAutomation = validate384;
-var v4CreateAutomationBody = validate421;
-var schema709 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
-var schema710 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
-var schema711 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
-var schema713 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
-function validate425(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateAutomationBody = validate418;
+var schema703 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
+var schema704 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema705 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
+var schema707 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
+function validate422(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78160,7 +77585,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema713.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema707.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -78227,11 +77652,11 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate425.errors = vErrors;
+  validate422.errors = vErrors;
   return errors === 0;
 }
-var schema716 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
-function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema710 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+function validate423(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78344,7 +77769,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema716.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema710.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -78433,12 +77858,12 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate426.errors = vErrors;
+  validate423.errors = vErrors;
   return errors === 0;
 }
-var schema718 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
-var wrapper1 = { validate: validate424 };
-function validate428(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema712 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var wrapper1 = { validate: validate421 };
+function validate425(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78507,10 +77932,10 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate428.errors = vErrors;
+  validate425.errors = vErrors;
   return errors === 0;
 }
-function validate427(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate424(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78623,7 +78048,7 @@ function validate427(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema718.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema712.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -78635,7 +78060,7 @@ function validate427(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema718.properties.event.type } };
+        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema712.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -78846,8 +78271,8 @@ function validate427(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate428(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate428.errors : vErrors.concat(validate428.errors);
+      if (!validate425(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate425.errors : vErrors.concat(validate425.errors);
         errors = vErrors.length;
       }
     }
@@ -78860,11 +78285,11 @@ function validate427(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate427.errors = vErrors;
+  validate424.errors = vErrors;
   return errors === 0;
 }
-var schema722 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
-function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema716 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
+function validate427(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -78968,7 +78393,7 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema722.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema716.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -79046,14 +78471,14 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate428(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate428.errors : vErrors.concat(validate428.errors);
+      if (!validate425(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate425.errors : vErrors.concat(validate425.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate428(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate428.errors : vErrors.concat(validate428.errors);
+      if (!validate425(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate425.errors : vErrors.concat(validate425.errors);
         errors = vErrors.length;
       }
     }
@@ -79066,11 +78491,11 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate430.errors = vErrors;
+  validate427.errors = vErrors;
   return errors === 0;
 }
-var schema724 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
-function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema718 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
+function validate431(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79174,7 +78599,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema724.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema718.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -79232,11 +78657,11 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate434.errors = vErrors;
+  validate431.errors = vErrors;
   return errors === 0;
 }
-var schema726 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
-function validate435(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema720 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+function validate432(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79349,7 +78774,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema726.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema720.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -79496,11 +78921,11 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate435.errors = vErrors;
+  validate432.errors = vErrors;
   return errors === 0;
 }
-var schema728 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
-function validate436(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema722 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
+function validate433(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79604,7 +79029,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema728.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema722.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -79662,11 +79087,11 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate436.errors = vErrors;
+  validate433.errors = vErrors;
   return errors === 0;
 }
-var schema730 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
-function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema724 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
+function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79770,7 +79195,7 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema730.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema724.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -79828,11 +79253,11 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate437.errors = vErrors;
+  validate434.errors = vErrors;
   return errors === 0;
 }
-var schema732 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
-function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema726 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+function validate435(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -79945,7 +79370,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema732.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema726.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -79997,7 +79422,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema732.properties.duration.type } };
+        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema726.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -80053,11 +79478,11 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate438.errors = vErrors;
+  validate435.errors = vErrors;
   return errors === 0;
 }
-var schema734 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
-function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema728 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
+function validate436(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80170,7 +79595,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema734.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema728.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -80250,11 +79675,11 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate439.errors = vErrors;
+  validate436.errors = vErrors;
   return errors === 0;
 }
-var schema736 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
-function validate440(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema730 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
+function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80349,7 +79774,7 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema736.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema730.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -80367,10 +79792,10 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate440.errors = vErrors;
+  validate437.errors = vErrors;
   return errors === 0;
 }
-function validate424(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate421(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80378,58 +79803,58 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate425(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate425.errors : vErrors.concat(validate425.errors);
+        if (!validate422(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate422.errors : vErrors.concat(validate422.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_until") {
-        if (!validate426(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate426.errors : vErrors.concat(validate426.errors);
+        if (!validate423(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate423.errors : vErrors.concat(validate423.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "wait_for_event") {
+        if (!validate424(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate424.errors : vErrors.concat(validate424.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "branch") {
         if (!validate427(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate427.errors : vErrors.concat(validate427.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "branch") {
-        if (!validate430(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate430.errors : vErrors.concat(validate430.errors);
+      } else if (tag0 === "webhook") {
+        if (!validate431(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate431.errors : vErrors.concat(validate431.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "webhook") {
+      } else if (tag0 === "email") {
+        if (!validate432(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate432.errors : vErrors.concat(validate432.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "push") {
+        if (!validate433(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate433.errors : vErrors.concat(validate433.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "screen") {
         if (!validate434(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate434.errors : vErrors.concat(validate434.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "email") {
+      } else if (tag0 === "grant_entitlement") {
         if (!validate435(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate435.errors : vErrors.concat(validate435.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "push") {
+      } else if (tag0 === "set_property") {
         if (!validate436(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate436.errors : vErrors.concat(validate436.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "screen") {
+      } else if (tag0 === "exit") {
         if (!validate437(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate437.errors : vErrors.concat(validate437.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "grant_entitlement") {
-        if (!validate438(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate438.errors : vErrors.concat(validate438.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "set_property") {
-        if (!validate439(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate439.errors : vErrors.concat(validate439.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "exit") {
-        if (!validate440(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate440.errors : vErrors.concat(validate440.errors);
           errors = vErrors.length;
         }
       } else {
@@ -80459,10 +79884,10 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate424.errors = vErrors;
+  validate421.errors = vErrors;
   return errors === 0;
 }
-function validate423(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate420(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -80492,7 +79917,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.platform;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema710.properties.platform.type } };
+      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema704.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -80501,7 +79926,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
-      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema710.properties.platform.enum } };
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema704.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -80621,7 +80046,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "event")) {
-                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema711.properties.type.enum } };
+                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema705.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err12];
                 } else {
@@ -80778,7 +80203,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.segments;
     if (typeof data8 !== "string" && data8 !== null) {
-      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema710.properties.segments.type } };
+      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema704.properties.segments.type } };
       if (vErrors === null) {
         vErrors = [err27];
       } else {
@@ -80845,8 +80270,8 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
         if (Array.isArray(data9)) {
           const len1 = data9.length;
           for (let i1 = 0; i1 < len1; i1++) {
-            if (!validate424(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
-              vErrors = vErrors === null ? validate424.errors : vErrors.concat(validate424.errors);
+            if (!validate421(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
+              vErrors = vErrors === null ? validate421.errors : vErrors.concat(validate421.errors);
               errors = vErrors.length;
             }
           }
@@ -80968,7 +80393,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
-            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema710.properties.frequency.properties.per.enum } };
+            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema704.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err43];
             } else {
@@ -81005,10 +80430,10 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate423.errors = vErrors;
+  validate420.errors = vErrors;
   return errors === 0;
 }
-function validate422(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate419(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81135,7 +80560,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema709.properties.status.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema703.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -81145,8 +80570,8 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate423(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate423.errors : vErrors.concat(validate423.errors);
+      if (!validate420(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate420.errors : vErrors.concat(validate420.errors);
         errors = vErrors.length;
       }
     }
@@ -81159,22 +80584,22 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate422.errors = vErrors;
+  validate419.errors = vErrors;
   return errors === 0;
 }
-function validate421(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate422(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate422.errors : vErrors.concat(validate422.errors);
+  if (!validate419(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate419.errors : vErrors.concat(validate419.errors);
     errors = vErrors.length;
   }
-  validate421.errors = vErrors;
+  validate418.errors = vErrors;
   return errors === 0;
 }
-var v4GetAutomationPath = validate455;
-function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAutomationPath = validate452;
+function validate452(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81257,201 +80682,12 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate455.errors = vErrors;
+  validate452.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateAutomationBody = validate456;
-var schema741 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" }, "updated_at": { "type": "string", "format": "date-time" } }, "$id": "input:AutomationUpdateInput" };
-function validate457(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.caption === void 0) {
-      data.caption = "";
-    }
-    if (data.name === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "name" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.status === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.data === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "name" || key0 === "caption" || key0 === "status" || key0 === "data" || key0 === "updated_at")) {
-        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err3];
-        } else {
-          vErrors.push(err3);
-        }
-        errors++;
-      }
-    }
-    if (data.name !== void 0) {
-      let data0 = data.name;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 255) {
-          const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
-        if (func2(data0) < 1) {
-          const err5 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err5];
-          } else {
-            vErrors.push(err5);
-          }
-          errors++;
-        }
-        if (!formats4(data0)) {
-          const err6 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
-      } else {
-        const err7 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-    let data1 = data.caption;
-    if (typeof data1 === "string") {
-      if (func2(data1) > 1024) {
-        const err8 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/maxLength", keyword: "maxLength", params: { limit: 1024 } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-      if (!formats4(data1)) {
-        const err9 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/format", keyword: "format", params: { format: "text" } };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    } else {
-      const err10 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/type", keyword: "type", params: { type: "string" } };
-      if (vErrors === null) {
-        vErrors = [err10];
-      } else {
-        vErrors.push(err10);
-      }
-      errors++;
-    }
-    if (data.status !== void 0) {
-      let data2 = data.status;
-      if (typeof data2 !== "string") {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-      if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema741.properties.status.enum } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-    }
-    if (data.data !== void 0) {
-      if (!validate423(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate423.errors : vErrors.concat(validate423.errors);
-        errors = vErrors.length;
-      }
-    }
-    if (data.updated_at !== void 0) {
-      let data4 = data.updated_at;
-      if (typeof data4 === "string") {
-        if (!formats0(data4)) {
-          const err13 = { instancePath: instancePath + "/updated_at", schemaPath: "#/properties/updated_at/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      } else {
-        const err14 = { instancePath: instancePath + "/updated_at", schemaPath: "#/properties/updated_at/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err15];
-    } else {
-      vErrors.push(err15);
-    }
-    errors++;
-  }
-  validate457.errors = vErrors;
-  return errors === 0;
-}
-function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (!validate457(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate457.errors : vErrors.concat(validate457.errors);
-    errors = vErrors.length;
-  }
-  validate456.errors = vErrors;
-  return errors === 0;
-}
-var v4UpdateAutomationStatusBody = validate460;
-var schema743 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
-function validate460(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateAutomationStatusBody = validate453;
+var schema735 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
+function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81488,7 +80724,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "active" || data0 === "inactive" || data0 === "paused")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema743.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema735.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -81506,13 +80742,13 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate460.errors = vErrors;
+  validate453.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationBacktest = validate461;
-var schema744 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
-var pattern330 = new RegExp("^/v4/automations/.+/backtest$", "u");
-function validate461(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationBacktest = validate454;
+var schema736 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var pattern327 = new RegExp("^/v4/automations/.+/backtest$", "u");
+function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -81599,7 +80835,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema744.properties, key0)) {
+      if (!func36.call(schema736.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -81621,7 +80857,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_backtest")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema744.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema736.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -81633,7 +80869,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern330.test(data1)) {
+        if (!pattern327.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/backtest" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -82134,11 +81370,11 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate461.errors = vErrors;
+  validate454.errors = vErrors;
   return errors === 0;
 }
-var v4BacktestAutomationBody = validate462;
-function validate463(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4BacktestAutomationBody = validate455;
+function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82217,8 +81453,8 @@ function validate463(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate423(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate423.errors : vErrors.concat(validate423.errors);
+      if (!validate420(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate420.errors : vErrors.concat(validate420.errors);
         errors = vErrors.length;
       }
     }
@@ -82231,26 +81467,26 @@ function validate463(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate463.errors = vErrors;
+  validate456.errors = vErrors;
   return errors === 0;
 }
-function validate462(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate463(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate463.errors : vErrors.concat(validate463.errors);
+  if (!validate456(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate456.errors : vErrors.concat(validate456.errors);
     errors = vErrors.length;
   }
-  validate462.errors = vErrors;
+  validate455.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunList = validate466;
-var pattern333 = new RegExp("^/v4/automations/.+/runs$", "u");
-var schema751 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
-var schema755 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
-var schema756 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
-function validate468(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunList = validate459;
+var pattern330 = new RegExp("^/v4/automations/.+/runs$", "u");
+var schema743 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
+var schema747 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
+var schema748 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
+function validate461(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82377,10 +81613,10 @@ function validate468(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate468.errors = vErrors;
+  validate461.errors = vErrors;
   return errors === 0;
 }
-function validate467(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate460(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82521,7 +81757,7 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema751.properties, key0)) {
+      if (!func36.call(schema743.properties, key0)) {
         const err15 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -82543,7 +81779,7 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema751.properties.object.enum } };
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema743.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -82653,7 +81889,7 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema751.properties.user_id.type } };
+        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema743.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -82663,8 +81899,8 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate468(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate468.errors : vErrors.concat(validate468.errors);
+      if (!validate461(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate461.errors : vErrors.concat(validate461.errors);
         errors = vErrors.length;
       }
     }
@@ -82680,7 +81916,7 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema755.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema747.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -82692,7 +81928,7 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema756.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema748.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -82704,7 +81940,7 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema751.properties.current_step.type } };
+        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema743.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -82748,7 +81984,7 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema751.properties.replay_of.type } };
+        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema743.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -82861,10 +82097,10 @@ function validate467(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate467.errors = vErrors;
+  validate460.errors = vErrors;
   return errors === 0;
 }
-function validate466(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate459(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -82940,7 +82176,7 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern333.test(data1)) {
+        if (!pattern330.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -82973,8 +82209,8 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate467(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate467.errors : vErrors.concat(validate467.errors);
+          if (!validate460(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate460.errors : vErrors.concat(validate460.errors);
             errors = vErrors.length;
           }
         }
@@ -83039,12 +82275,12 @@ function validate466(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate466.errors = vErrors;
+  validate459.errors = vErrors;
   return errors === 0;
 }
-var v4ListAutomationRunsQuery = validate471;
-var schema763 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
-function validate471(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAutomationRunsQuery = validate464;
+var schema755 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+function validate464(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -83183,7 +82419,7 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "running" || data3 === "waiting" || data3 === "succeeded" || data3 === "failed" || data3 === "cancelled" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema763.properties["filter[status][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema755.properties["filter[status][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -83318,1723 +82554,14 @@ function validate471(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate471.errors = vErrors;
+  validate464.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationStepCounts = validate472;
-var schema764 = { "type": "object", "required": ["object", "url", "from", "to", "counted_from", "is_complete", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_step_counts"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/step-counts$", "x-hint": "a path such as /v4/automations/a1/step-counts" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "counted_from": { "type": "string", "format": "date-time" }, "is_complete": { "type": "boolean" }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AutomationVersionCounts" } } }, "$id": "answer:AutomationStepCounts" };
-var pattern341 = new RegExp("^/v4/automations/.+/step-counts$", "u");
-var schema767 = { "type": "object", "required": ["version", "started", "replays", "unfinished", "succeeded", "failed", "cancelled", "skipped", "steps"], "additionalProperties": false, "properties": { "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replays": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "unfinished": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "succeeded": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "failed": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "cancelled": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "steps": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AutomationStepCount" } } }, "$id": "answer:AutomationVersionCounts" };
-var schema768 = { "type": "object", "required": ["step_id", "type", "reached", "waiting", "retrying", "succeeded", "failed", "skipped", "cancelled", "branches", "ended"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "reached": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "waiting": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "retrying": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "succeeded": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "failed": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "cancelled": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "branches": { "type": ["object", "null"], "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "ended": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:AutomationStepCount" };
-function validate473(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.version === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "version" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.started === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "started" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.replays === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "replays" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.unfinished === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "unfinished" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.succeeded === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "succeeded" } };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.failed === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "failed" } };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.cancelled === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "cancelled" } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    if (data.skipped === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "skipped" } };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-    if (data.steps === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "steps" } };
-      if (vErrors === null) {
-        vErrors = [err8];
-      } else {
-        vErrors.push(err8);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!func36.call(schema767.properties, key0)) {
-        const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.version !== void 0) {
-      let data0 = data.version;
-      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
-        const err10 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-      if (typeof data0 == "number" && isFinite(data0)) {
-        if (data0 > 9007199254740991 || isNaN(data0)) {
-          const err11 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err11];
-          } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-        if (data0 < 1 || isNaN(data0)) {
-          const err12 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.started !== void 0) {
-      let data1 = data.started;
-      if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1))) {
-        const err13 = { instancePath: instancePath + "/started", schemaPath: "#/properties/started/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err13];
-        } else {
-          vErrors.push(err13);
-        }
-        errors++;
-      }
-      if (typeof data1 == "number" && isFinite(data1)) {
-        if (data1 > 9007199254740991 || isNaN(data1)) {
-          const err14 = { instancePath: instancePath + "/started", schemaPath: "#/properties/started/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-        if (data1 < 0 || isNaN(data1)) {
-          const err15 = { instancePath: instancePath + "/started", schemaPath: "#/properties/started/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.replays !== void 0) {
-      let data2 = data.replays;
-      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
-        const err16 = { instancePath: instancePath + "/replays", schemaPath: "#/properties/replays/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-      if (typeof data2 == "number" && isFinite(data2)) {
-        if (data2 > 9007199254740991 || isNaN(data2)) {
-          const err17 = { instancePath: instancePath + "/replays", schemaPath: "#/properties/replays/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
-        if (data2 < 0 || isNaN(data2)) {
-          const err18 = { instancePath: instancePath + "/replays", schemaPath: "#/properties/replays/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.unfinished !== void 0) {
-      let data3 = data.unfinished;
-      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
-        const err19 = { instancePath: instancePath + "/unfinished", schemaPath: "#/properties/unfinished/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-      if (typeof data3 == "number" && isFinite(data3)) {
-        if (data3 > 9007199254740991 || isNaN(data3)) {
-          const err20 = { instancePath: instancePath + "/unfinished", schemaPath: "#/properties/unfinished/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err20];
-          } else {
-            vErrors.push(err20);
-          }
-          errors++;
-        }
-        if (data3 < 0 || isNaN(data3)) {
-          const err21 = { instancePath: instancePath + "/unfinished", schemaPath: "#/properties/unfinished/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err21];
-          } else {
-            vErrors.push(err21);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.succeeded !== void 0) {
-      let data4 = data.succeeded;
-      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
-        const err22 = { instancePath: instancePath + "/succeeded", schemaPath: "#/properties/succeeded/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
-        }
-        errors++;
-      }
-      if (typeof data4 == "number" && isFinite(data4)) {
-        if (data4 > 9007199254740991 || isNaN(data4)) {
-          const err23 = { instancePath: instancePath + "/succeeded", schemaPath: "#/properties/succeeded/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err23];
-          } else {
-            vErrors.push(err23);
-          }
-          errors++;
-        }
-        if (data4 < 0 || isNaN(data4)) {
-          const err24 = { instancePath: instancePath + "/succeeded", schemaPath: "#/properties/succeeded/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err24];
-          } else {
-            vErrors.push(err24);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.failed !== void 0) {
-      let data5 = data.failed;
-      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
-        const err25 = { instancePath: instancePath + "/failed", schemaPath: "#/properties/failed/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err25];
-        } else {
-          vErrors.push(err25);
-        }
-        errors++;
-      }
-      if (typeof data5 == "number" && isFinite(data5)) {
-        if (data5 > 9007199254740991 || isNaN(data5)) {
-          const err26 = { instancePath: instancePath + "/failed", schemaPath: "#/properties/failed/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err26];
-          } else {
-            vErrors.push(err26);
-          }
-          errors++;
-        }
-        if (data5 < 0 || isNaN(data5)) {
-          const err27 = { instancePath: instancePath + "/failed", schemaPath: "#/properties/failed/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err27];
-          } else {
-            vErrors.push(err27);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.cancelled !== void 0) {
-      let data6 = data.cancelled;
-      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
-        const err28 = { instancePath: instancePath + "/cancelled", schemaPath: "#/properties/cancelled/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err28];
-        } else {
-          vErrors.push(err28);
-        }
-        errors++;
-      }
-      if (typeof data6 == "number" && isFinite(data6)) {
-        if (data6 > 9007199254740991 || isNaN(data6)) {
-          const err29 = { instancePath: instancePath + "/cancelled", schemaPath: "#/properties/cancelled/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err29];
-          } else {
-            vErrors.push(err29);
-          }
-          errors++;
-        }
-        if (data6 < 0 || isNaN(data6)) {
-          const err30 = { instancePath: instancePath + "/cancelled", schemaPath: "#/properties/cancelled/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err30];
-          } else {
-            vErrors.push(err30);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.skipped !== void 0) {
-      let data7 = data.skipped;
-      if (data7 && typeof data7 == "object" && !Array.isArray(data7)) {
-        for (const key1 in data7) {
-          let data8 = data7[key1];
-          if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8))) {
-            const err31 = { instancePath: instancePath + "/skipped/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/skipped/additionalProperties/type", keyword: "type", params: { type: "integer" } };
-            if (vErrors === null) {
-              vErrors = [err31];
-            } else {
-              vErrors.push(err31);
-            }
-            errors++;
-          }
-          if (typeof data8 == "number" && isFinite(data8)) {
-            if (data8 > 9007199254740991 || isNaN(data8)) {
-              const err32 = { instancePath: instancePath + "/skipped/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/skipped/additionalProperties/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err32];
-              } else {
-                vErrors.push(err32);
-              }
-              errors++;
-            }
-            if (data8 < 0 || isNaN(data8)) {
-              const err33 = { instancePath: instancePath + "/skipped/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/skipped/additionalProperties/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-              if (vErrors === null) {
-                vErrors = [err33];
-              } else {
-                vErrors.push(err33);
-              }
-              errors++;
-            }
-          }
-        }
-      } else {
-        const err34 = { instancePath: instancePath + "/skipped", schemaPath: "#/properties/skipped/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err34];
-        } else {
-          vErrors.push(err34);
-        }
-        errors++;
-      }
-    }
-    if (data.steps !== void 0) {
-      let data9 = data.steps;
-      if (Array.isArray(data9)) {
-        if (data9.length > 50) {
-          const err35 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/maxItems", keyword: "maxItems", params: { limit: 50 } };
-          if (vErrors === null) {
-            vErrors = [err35];
-          } else {
-            vErrors.push(err35);
-          }
-          errors++;
-        }
-        const len0 = data9.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          let data10 = data9[i0];
-          if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
-            if (data10.step_id === void 0) {
-              const err36 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "step_id" } };
-              if (vErrors === null) {
-                vErrors = [err36];
-              } else {
-                vErrors.push(err36);
-              }
-              errors++;
-            }
-            if (data10.type === void 0) {
-              const err37 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "type" } };
-              if (vErrors === null) {
-                vErrors = [err37];
-              } else {
-                vErrors.push(err37);
-              }
-              errors++;
-            }
-            if (data10.reached === void 0) {
-              const err38 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "reached" } };
-              if (vErrors === null) {
-                vErrors = [err38];
-              } else {
-                vErrors.push(err38);
-              }
-              errors++;
-            }
-            if (data10.waiting === void 0) {
-              const err39 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "waiting" } };
-              if (vErrors === null) {
-                vErrors = [err39];
-              } else {
-                vErrors.push(err39);
-              }
-              errors++;
-            }
-            if (data10.retrying === void 0) {
-              const err40 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "retrying" } };
-              if (vErrors === null) {
-                vErrors = [err40];
-              } else {
-                vErrors.push(err40);
-              }
-              errors++;
-            }
-            if (data10.succeeded === void 0) {
-              const err41 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "succeeded" } };
-              if (vErrors === null) {
-                vErrors = [err41];
-              } else {
-                vErrors.push(err41);
-              }
-              errors++;
-            }
-            if (data10.failed === void 0) {
-              const err42 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "failed" } };
-              if (vErrors === null) {
-                vErrors = [err42];
-              } else {
-                vErrors.push(err42);
-              }
-              errors++;
-            }
-            if (data10.skipped === void 0) {
-              const err43 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "skipped" } };
-              if (vErrors === null) {
-                vErrors = [err43];
-              } else {
-                vErrors.push(err43);
-              }
-              errors++;
-            }
-            if (data10.cancelled === void 0) {
-              const err44 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "cancelled" } };
-              if (vErrors === null) {
-                vErrors = [err44];
-              } else {
-                vErrors.push(err44);
-              }
-              errors++;
-            }
-            if (data10.branches === void 0) {
-              const err45 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "branches" } };
-              if (vErrors === null) {
-                vErrors = [err45];
-              } else {
-                vErrors.push(err45);
-              }
-              errors++;
-            }
-            if (data10.ended === void 0) {
-              const err46 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/required", keyword: "required", params: { missingProperty: "ended" } };
-              if (vErrors === null) {
-                vErrors = [err46];
-              } else {
-                vErrors.push(err46);
-              }
-              errors++;
-            }
-            for (const key2 in data10) {
-              if (!func36.call(schema768.properties, key2)) {
-                const err47 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
-                if (vErrors === null) {
-                  vErrors = [err47];
-                } else {
-                  vErrors.push(err47);
-                }
-                errors++;
-              }
-            }
-            if (data10.step_id !== void 0) {
-              let data11 = data10.step_id;
-              if (typeof data11 === "string") {
-                if (func2(data11) < 1) {
-                  const err48 = { instancePath: instancePath + "/steps/" + i0 + "/step_id", schemaPath: "answer:AutomationStepCount/properties/step_id/minLength", keyword: "minLength", params: { limit: 1 } };
-                  if (vErrors === null) {
-                    vErrors = [err48];
-                  } else {
-                    vErrors.push(err48);
-                  }
-                  errors++;
-                }
-              } else {
-                const err49 = { instancePath: instancePath + "/steps/" + i0 + "/step_id", schemaPath: "answer:AutomationStepCount/properties/step_id/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err49];
-                } else {
-                  vErrors.push(err49);
-                }
-                errors++;
-              }
-            }
-            if (data10.type !== void 0) {
-              let data12 = data10.type;
-              if (typeof data12 !== "string") {
-                const err50 = { instancePath: instancePath + "/steps/" + i0 + "/type", schemaPath: "answer:AutomationStepCount/properties/type/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err50];
-                } else {
-                  vErrors.push(err50);
-                }
-                errors++;
-              }
-              if (!(data12 === "delay" || data12 === "wait_until" || data12 === "wait_for_event" || data12 === "branch" || data12 === "webhook" || data12 === "email" || data12 === "push" || data12 === "screen" || data12 === "grant_entitlement" || data12 === "set_property" || data12 === "exit")) {
-                const err51 = { instancePath: instancePath + "/steps/" + i0 + "/type", schemaPath: "answer:AutomationStepCount/properties/type/enum", keyword: "enum", params: { allowedValues: schema768.properties.type.enum } };
-                if (vErrors === null) {
-                  vErrors = [err51];
-                } else {
-                  vErrors.push(err51);
-                }
-                errors++;
-              }
-            }
-            if (data10.reached !== void 0) {
-              let data13 = data10.reached;
-              if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
-                const err52 = { instancePath: instancePath + "/steps/" + i0 + "/reached", schemaPath: "answer:AutomationStepCount/properties/reached/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err52];
-                } else {
-                  vErrors.push(err52);
-                }
-                errors++;
-              }
-              if (typeof data13 == "number" && isFinite(data13)) {
-                if (data13 > 9007199254740991 || isNaN(data13)) {
-                  const err53 = { instancePath: instancePath + "/steps/" + i0 + "/reached", schemaPath: "answer:AutomationStepCount/properties/reached/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err53];
-                  } else {
-                    vErrors.push(err53);
-                  }
-                  errors++;
-                }
-                if (data13 < 0 || isNaN(data13)) {
-                  const err54 = { instancePath: instancePath + "/steps/" + i0 + "/reached", schemaPath: "answer:AutomationStepCount/properties/reached/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-                  if (vErrors === null) {
-                    vErrors = [err54];
-                  } else {
-                    vErrors.push(err54);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data10.waiting !== void 0) {
-              let data14 = data10.waiting;
-              if (!(typeof data14 == "number" && (!(data14 % 1) && !isNaN(data14)) && isFinite(data14))) {
-                const err55 = { instancePath: instancePath + "/steps/" + i0 + "/waiting", schemaPath: "answer:AutomationStepCount/properties/waiting/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err55];
-                } else {
-                  vErrors.push(err55);
-                }
-                errors++;
-              }
-              if (typeof data14 == "number" && isFinite(data14)) {
-                if (data14 > 9007199254740991 || isNaN(data14)) {
-                  const err56 = { instancePath: instancePath + "/steps/" + i0 + "/waiting", schemaPath: "answer:AutomationStepCount/properties/waiting/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err56];
-                  } else {
-                    vErrors.push(err56);
-                  }
-                  errors++;
-                }
-                if (data14 < 0 || isNaN(data14)) {
-                  const err57 = { instancePath: instancePath + "/steps/" + i0 + "/waiting", schemaPath: "answer:AutomationStepCount/properties/waiting/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-                  if (vErrors === null) {
-                    vErrors = [err57];
-                  } else {
-                    vErrors.push(err57);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data10.retrying !== void 0) {
-              let data15 = data10.retrying;
-              if (!(typeof data15 == "number" && (!(data15 % 1) && !isNaN(data15)) && isFinite(data15))) {
-                const err58 = { instancePath: instancePath + "/steps/" + i0 + "/retrying", schemaPath: "answer:AutomationStepCount/properties/retrying/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err58];
-                } else {
-                  vErrors.push(err58);
-                }
-                errors++;
-              }
-              if (typeof data15 == "number" && isFinite(data15)) {
-                if (data15 > 9007199254740991 || isNaN(data15)) {
-                  const err59 = { instancePath: instancePath + "/steps/" + i0 + "/retrying", schemaPath: "answer:AutomationStepCount/properties/retrying/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err59];
-                  } else {
-                    vErrors.push(err59);
-                  }
-                  errors++;
-                }
-                if (data15 < 0 || isNaN(data15)) {
-                  const err60 = { instancePath: instancePath + "/steps/" + i0 + "/retrying", schemaPath: "answer:AutomationStepCount/properties/retrying/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-                  if (vErrors === null) {
-                    vErrors = [err60];
-                  } else {
-                    vErrors.push(err60);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data10.succeeded !== void 0) {
-              let data16 = data10.succeeded;
-              if (!(typeof data16 == "number" && (!(data16 % 1) && !isNaN(data16)) && isFinite(data16))) {
-                const err61 = { instancePath: instancePath + "/steps/" + i0 + "/succeeded", schemaPath: "answer:AutomationStepCount/properties/succeeded/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err61];
-                } else {
-                  vErrors.push(err61);
-                }
-                errors++;
-              }
-              if (typeof data16 == "number" && isFinite(data16)) {
-                if (data16 > 9007199254740991 || isNaN(data16)) {
-                  const err62 = { instancePath: instancePath + "/steps/" + i0 + "/succeeded", schemaPath: "answer:AutomationStepCount/properties/succeeded/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err62];
-                  } else {
-                    vErrors.push(err62);
-                  }
-                  errors++;
-                }
-                if (data16 < 0 || isNaN(data16)) {
-                  const err63 = { instancePath: instancePath + "/steps/" + i0 + "/succeeded", schemaPath: "answer:AutomationStepCount/properties/succeeded/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-                  if (vErrors === null) {
-                    vErrors = [err63];
-                  } else {
-                    vErrors.push(err63);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data10.failed !== void 0) {
-              let data17 = data10.failed;
-              if (!(typeof data17 == "number" && (!(data17 % 1) && !isNaN(data17)) && isFinite(data17))) {
-                const err64 = { instancePath: instancePath + "/steps/" + i0 + "/failed", schemaPath: "answer:AutomationStepCount/properties/failed/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err64];
-                } else {
-                  vErrors.push(err64);
-                }
-                errors++;
-              }
-              if (typeof data17 == "number" && isFinite(data17)) {
-                if (data17 > 9007199254740991 || isNaN(data17)) {
-                  const err65 = { instancePath: instancePath + "/steps/" + i0 + "/failed", schemaPath: "answer:AutomationStepCount/properties/failed/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err65];
-                  } else {
-                    vErrors.push(err65);
-                  }
-                  errors++;
-                }
-                if (data17 < 0 || isNaN(data17)) {
-                  const err66 = { instancePath: instancePath + "/steps/" + i0 + "/failed", schemaPath: "answer:AutomationStepCount/properties/failed/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-                  if (vErrors === null) {
-                    vErrors = [err66];
-                  } else {
-                    vErrors.push(err66);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data10.skipped !== void 0) {
-              let data18 = data10.skipped;
-              if (!(typeof data18 == "number" && (!(data18 % 1) && !isNaN(data18)) && isFinite(data18))) {
-                const err67 = { instancePath: instancePath + "/steps/" + i0 + "/skipped", schemaPath: "answer:AutomationStepCount/properties/skipped/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err67];
-                } else {
-                  vErrors.push(err67);
-                }
-                errors++;
-              }
-              if (typeof data18 == "number" && isFinite(data18)) {
-                if (data18 > 9007199254740991 || isNaN(data18)) {
-                  const err68 = { instancePath: instancePath + "/steps/" + i0 + "/skipped", schemaPath: "answer:AutomationStepCount/properties/skipped/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err68];
-                  } else {
-                    vErrors.push(err68);
-                  }
-                  errors++;
-                }
-                if (data18 < 0 || isNaN(data18)) {
-                  const err69 = { instancePath: instancePath + "/steps/" + i0 + "/skipped", schemaPath: "answer:AutomationStepCount/properties/skipped/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-                  if (vErrors === null) {
-                    vErrors = [err69];
-                  } else {
-                    vErrors.push(err69);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data10.cancelled !== void 0) {
-              let data19 = data10.cancelled;
-              if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19))) {
-                const err70 = { instancePath: instancePath + "/steps/" + i0 + "/cancelled", schemaPath: "answer:AutomationStepCount/properties/cancelled/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err70];
-                } else {
-                  vErrors.push(err70);
-                }
-                errors++;
-              }
-              if (typeof data19 == "number" && isFinite(data19)) {
-                if (data19 > 9007199254740991 || isNaN(data19)) {
-                  const err71 = { instancePath: instancePath + "/steps/" + i0 + "/cancelled", schemaPath: "answer:AutomationStepCount/properties/cancelled/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err71];
-                  } else {
-                    vErrors.push(err71);
-                  }
-                  errors++;
-                }
-                if (data19 < 0 || isNaN(data19)) {
-                  const err72 = { instancePath: instancePath + "/steps/" + i0 + "/cancelled", schemaPath: "answer:AutomationStepCount/properties/cancelled/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-                  if (vErrors === null) {
-                    vErrors = [err72];
-                  } else {
-                    vErrors.push(err72);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data10.branches !== void 0) {
-              let data20 = data10.branches;
-              if (!(data20 && typeof data20 == "object" && !Array.isArray(data20)) && data20 !== null) {
-                const err73 = { instancePath: instancePath + "/steps/" + i0 + "/branches", schemaPath: "answer:AutomationStepCount/properties/branches/type", keyword: "type", params: { type: schema768.properties.branches.type } };
-                if (vErrors === null) {
-                  vErrors = [err73];
-                } else {
-                  vErrors.push(err73);
-                }
-                errors++;
-              }
-              if (data20 && typeof data20 == "object" && !Array.isArray(data20)) {
-                for (const key3 in data20) {
-                  let data21 = data20[key3];
-                  if (!(typeof data21 == "number" && (!(data21 % 1) && !isNaN(data21)) && isFinite(data21))) {
-                    const err74 = { instancePath: instancePath + "/steps/" + i0 + "/branches/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AutomationStepCount/properties/branches/additionalProperties/type", keyword: "type", params: { type: "integer" } };
-                    if (vErrors === null) {
-                      vErrors = [err74];
-                    } else {
-                      vErrors.push(err74);
-                    }
-                    errors++;
-                  }
-                  if (typeof data21 == "number" && isFinite(data21)) {
-                    if (data21 > 9007199254740991 || isNaN(data21)) {
-                      const err75 = { instancePath: instancePath + "/steps/" + i0 + "/branches/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AutomationStepCount/properties/branches/additionalProperties/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                      if (vErrors === null) {
-                        vErrors = [err75];
-                      } else {
-                        vErrors.push(err75);
-                      }
-                      errors++;
-                    }
-                    if (data21 < 0 || isNaN(data21)) {
-                      const err76 = { instancePath: instancePath + "/steps/" + i0 + "/branches/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AutomationStepCount/properties/branches/additionalProperties/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-                      if (vErrors === null) {
-                        vErrors = [err76];
-                      } else {
-                        vErrors.push(err76);
-                      }
-                      errors++;
-                    }
-                  }
-                }
-              }
-            }
-            if (data10.ended !== void 0) {
-              let data22 = data10.ended;
-              if (!(typeof data22 == "number" && (!(data22 % 1) && !isNaN(data22)) && isFinite(data22))) {
-                const err77 = { instancePath: instancePath + "/steps/" + i0 + "/ended", schemaPath: "answer:AutomationStepCount/properties/ended/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err77];
-                } else {
-                  vErrors.push(err77);
-                }
-                errors++;
-              }
-              if (typeof data22 == "number" && isFinite(data22)) {
-                if (data22 > 9007199254740991 || isNaN(data22)) {
-                  const err78 = { instancePath: instancePath + "/steps/" + i0 + "/ended", schemaPath: "answer:AutomationStepCount/properties/ended/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err78];
-                  } else {
-                    vErrors.push(err78);
-                  }
-                  errors++;
-                }
-                if (data22 < 0 || isNaN(data22)) {
-                  const err79 = { instancePath: instancePath + "/steps/" + i0 + "/ended", schemaPath: "answer:AutomationStepCount/properties/ended/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-                  if (vErrors === null) {
-                    vErrors = [err79];
-                  } else {
-                    vErrors.push(err79);
-                  }
-                  errors++;
-                }
-              }
-            }
-          } else {
-            const err80 = { instancePath: instancePath + "/steps/" + i0, schemaPath: "answer:AutomationStepCount/type", keyword: "type", params: { type: "object" } };
-            if (vErrors === null) {
-              vErrors = [err80];
-            } else {
-              vErrors.push(err80);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err81 = { instancePath: instancePath + "/steps", schemaPath: "#/properties/steps/type", keyword: "type", params: { type: "array" } };
-        if (vErrors === null) {
-          vErrors = [err81];
-        } else {
-          vErrors.push(err81);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err82 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err82];
-    } else {
-      vErrors.push(err82);
-    }
-    errors++;
-  }
-  validate473.errors = vErrors;
-  return errors === 0;
-}
-function validate472(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.object === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.url === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.from === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.to === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.counted_from === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "counted_from" } };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.is_complete === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_complete" } };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.data === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "from" || key0 === "to" || key0 === "counted_from" || key0 === "is_complete" || key0 === "data")) {
-        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-      if (!(data0 === "automation_step_counts")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema764.properties.object.enum } };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.url !== void 0) {
-      let data1 = data.url;
-      if (typeof data1 === "string") {
-        if (!pattern341.test(data1)) {
-          const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/step-counts" } };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-      } else {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    if (data.from !== void 0) {
-      let data2 = data.from;
-      if (typeof data2 === "string") {
-        if (!formats0(data2)) {
-          const err12 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data2)) {
-          const err13 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      } else {
-        const err14 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-    if (data.to !== void 0) {
-      let data3 = data.to;
-      if (typeof data3 === "string") {
-        if (!formats0(data3)) {
-          const err15 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data3)) {
-          const err16 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-      } else {
-        const err17 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err17];
-        } else {
-          vErrors.push(err17);
-        }
-        errors++;
-      }
-    }
-    if (data.counted_from !== void 0) {
-      let data4 = data.counted_from;
-      if (typeof data4 === "string") {
-        if (!formats0(data4)) {
-          const err18 = { instancePath: instancePath + "/counted_from", schemaPath: "#/properties/counted_from/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-      } else {
-        const err19 = { instancePath: instancePath + "/counted_from", schemaPath: "#/properties/counted_from/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-    }
-    if (data.is_complete !== void 0) {
-      if (typeof data.is_complete !== "boolean") {
-        const err20 = { instancePath: instancePath + "/is_complete", schemaPath: "#/properties/is_complete/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
-        }
-        errors++;
-      }
-    }
-    if (data.data !== void 0) {
-      let data6 = data.data;
-      if (Array.isArray(data6)) {
-        if (data6.length > 100) {
-          const err21 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
-          if (vErrors === null) {
-            vErrors = [err21];
-          } else {
-            vErrors.push(err21);
-          }
-          errors++;
-        }
-        const len0 = data6.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate473(data6[i0], { instancePath: instancePath + "/data/" + i0, parentData: data6, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate473.errors : vErrors.concat(validate473.errors);
-            errors = vErrors.length;
-          }
-        }
-      } else {
-        const err22 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err23 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err23];
-    } else {
-      vErrors.push(err23);
-    }
-    errors++;
-  }
-  validate472.errors = vErrors;
-  return errors === 0;
-}
-var v4GetAutomationStepCountsQuery = validate475;
-function validate475(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    for (const key0 in data) {
-      if (!(key0 === "version" || key0 === "from" || key0 === "to")) {
-        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err0];
-        } else {
-          vErrors.push(err0);
-        }
-        errors++;
-      }
-    }
-    if (data.version !== void 0) {
-      let data0 = data.version;
-      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
-        const err1 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err1];
-        } else {
-          vErrors.push(err1);
-        }
-        errors++;
-      }
-      if (typeof data0 == "number" && isFinite(data0)) {
-        if (data0 > 2147483647 || isNaN(data0)) {
-          const err2 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/maximum", keyword: "maximum", params: { comparison: "<=", limit: 2147483647 } };
-          if (vErrors === null) {
-            vErrors = [err2];
-          } else {
-            vErrors.push(err2);
-          }
-          errors++;
-        }
-        if (data0 < 1 || isNaN(data0)) {
-          const err3 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err3];
-          } else {
-            vErrors.push(err3);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.from !== void 0) {
-      let data1 = data.from;
-      if (typeof data1 === "string") {
-        if (!formats0(data1)) {
-          const err4 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
-      } else {
-        const err5 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
-        }
-        errors++;
-      }
-    }
-    if (data.to !== void 0) {
-      let data2 = data.to;
-      if (typeof data2 === "string") {
-        if (!formats0(data2)) {
-          const err6 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
-      } else {
-        const err7 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err8 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err8];
-    } else {
-      vErrors.push(err8);
-    }
-    errors++;
-  }
-  validate475.errors = vErrors;
-  return errors === 0;
-}
-var answerAutomationVersionList = validate476;
-var pattern344 = new RegExp("^/v4/automations/.+/versions$", "u");
-var schema772 = { "type": "object", "required": ["object", "automation_id", "version", "is_current", "created_at", "created_by", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_version"] }, "automation_id": { "type": "string", "minLength": 1 }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "is_current": { "type": "boolean" }, "created_at": { "$ref": "answer:NullableTime" }, "created_by": { "type": ["object", "null"], "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } } }, "data": { "$ref": "answer:AutomationData" } }, "$id": "answer:AutomationVersion" };
-function validate477(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.object === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.automation_id === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "automation_id" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.version === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "version" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.is_current === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_current" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.created_at === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.created_by === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_by" } };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.data === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "automation_id" || key0 === "version" || key0 === "is_current" || key0 === "created_at" || key0 === "created_by" || key0 === "data")) {
-        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-      if (!(data0 === "automation_version")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema772.properties.object.enum } };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.automation_id !== void 0) {
-      let data1 = data.automation_id;
-      if (typeof data1 === "string") {
-        if (func2(data1) < 1) {
-          const err10 = { instancePath: instancePath + "/automation_id", schemaPath: "#/properties/automation_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-      } else {
-        const err11 = { instancePath: instancePath + "/automation_id", schemaPath: "#/properties/automation_id/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    if (data.version !== void 0) {
-      let data2 = data.version;
-      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
-        const err12 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-      if (typeof data2 == "number" && isFinite(data2)) {
-        if (data2 > 9007199254740991 || isNaN(data2)) {
-          const err13 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-        if (data2 < 1 || isNaN(data2)) {
-          const err14 = { instancePath: instancePath + "/version", schemaPath: "#/properties/version/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.is_current !== void 0) {
-      if (typeof data.is_current !== "boolean") {
-        const err15 = { instancePath: instancePath + "/is_current", schemaPath: "#/properties/is_current/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-    }
-    if (data.created_at !== void 0) {
-      let data4 = data.created_at;
-      if (typeof data4 !== "string" && data4 !== null) {
-        const err16 = { instancePath: instancePath + "/created_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-      if (typeof data4 === "string") {
-        if (!formats0(data4)) {
-          const err17 = { instancePath: instancePath + "/created_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data4)) {
-          const err18 = { instancePath: instancePath + "/created_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.created_by !== void 0) {
-      let data5 = data.created_by;
-      if (!(data5 && typeof data5 == "object" && !Array.isArray(data5)) && data5 !== null) {
-        const err19 = { instancePath: instancePath + "/created_by", schemaPath: "#/properties/created_by/type", keyword: "type", params: { type: schema772.properties.created_by.type } };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-      if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
-        if (data5.kind === void 0) {
-          const err20 = { instancePath: instancePath + "/created_by", schemaPath: "#/properties/created_by/required", keyword: "required", params: { missingProperty: "kind" } };
-          if (vErrors === null) {
-            vErrors = [err20];
-          } else {
-            vErrors.push(err20);
-          }
-          errors++;
-        }
-        if (data5.id === void 0) {
-          const err21 = { instancePath: instancePath + "/created_by", schemaPath: "#/properties/created_by/required", keyword: "required", params: { missingProperty: "id" } };
-          if (vErrors === null) {
-            vErrors = [err21];
-          } else {
-            vErrors.push(err21);
-          }
-          errors++;
-        }
-        for (const key1 in data5) {
-          if (!(key1 === "kind" || key1 === "id")) {
-            const err22 = { instancePath: instancePath + "/created_by", schemaPath: "#/properties/created_by/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-            if (vErrors === null) {
-              vErrors = [err22];
-            } else {
-              vErrors.push(err22);
-            }
-            errors++;
-          }
-        }
-        if (data5.kind !== void 0) {
-          let data6 = data5.kind;
-          if (typeof data6 !== "string") {
-            const err23 = { instancePath: instancePath + "/created_by/kind", schemaPath: "answer:ActorKind/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err23];
-            } else {
-              vErrors.push(err23);
-            }
-            errors++;
-          }
-          if (!(data6 === "secret_key" || data6 === "api_key" || data6 === "project_key" || data6 === "grant" || data6 === "operator" || data6 === "cli" || data6 === "system")) {
-            const err24 = { instancePath: instancePath + "/created_by/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema196.enum } };
-            if (vErrors === null) {
-              vErrors = [err24];
-            } else {
-              vErrors.push(err24);
-            }
-            errors++;
-          }
-        }
-        if (data5.id !== void 0) {
-          let data7 = data5.id;
-          if (typeof data7 !== "string" && data7 !== null) {
-            const err25 = { instancePath: instancePath + "/created_by/id", schemaPath: "#/properties/created_by/properties/id/type", keyword: "type", params: { type: schema772.properties.created_by.properties.id.type } };
-            if (vErrors === null) {
-              vErrors = [err25];
-            } else {
-              vErrors.push(err25);
-            }
-            errors++;
-          }
-        }
-      }
-    }
-    if (data.data !== void 0) {
-      if (!validate385(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate385.errors : vErrors.concat(validate385.errors);
-        errors = vErrors.length;
-      }
-    }
-  } else {
-    const err26 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err26];
-    } else {
-      vErrors.push(err26);
-    }
-    errors++;
-  }
-  validate477.errors = vErrors;
-  return errors === 0;
-}
-function validate476(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.object === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.url === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.data === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.has_more === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
-        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
-        }
-        errors++;
-      }
-      if (!(data0 === "list")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
-      }
-    }
-    if (data.url !== void 0) {
-      let data1 = data.url;
-      if (typeof data1 === "string") {
-        if (!pattern344.test(data1)) {
-          const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/versions" } };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
-      } else {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data.data !== void 0) {
-      let data2 = data.data;
-      if (Array.isArray(data2)) {
-        if (data2.length > 100) {
-          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
-          if (vErrors === null) {
-            vErrors = [err9];
-          } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
-        const len0 = data2.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate477(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate477.errors : vErrors.concat(validate477.errors);
-            errors = vErrors.length;
-          }
-        }
-      } else {
-        const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-    }
-    if (data.has_more !== void 0) {
-      if (typeof data.has_more !== "boolean") {
-        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasMore/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    if (data.next_cursor !== void 0) {
-      let data5 = data.next_cursor;
-      if (typeof data5 === "string") {
-        if (func2(data5) > 256) {
-          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-        if (func2(data5) < 1) {
-          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      } else {
-        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err15];
-    } else {
-      vErrors.push(err15);
-    }
-    errors++;
-  }
-  validate476.errors = vErrors;
-  return errors === 0;
-}
-var answerAutomationRunDetail = validate480;
-var schema777 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
-var schema785 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
-var schema790 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
-function validate483(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunDetail = validate465;
+var schema756 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
+var schema764 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
+var schema769 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
+function validate468(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85152,7 +82679,7 @@ function validate483(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
       if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
-        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema790.properties.duration_ms.type } };
+        const err11 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema769.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -85184,7 +82711,7 @@ function validate483(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data3 = data.error;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema790.properties.error.type } };
+        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema769.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -85202,10 +82729,10 @@ function validate483(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate483.errors = vErrors;
+  validate468.errors = vErrors;
   return errors === 0;
 }
-function validate482(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate467(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85310,7 +82837,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema785.properties, key0)) {
+      if (!func36.call(schema764.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -85354,7 +82881,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
-        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema785.properties.type.enum } };
+        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema764.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -85375,7 +82902,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
-        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema785.properties.status.enum } };
+        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema764.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -85387,7 +82914,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema785.properties.reason.type } };
+        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema764.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -85537,7 +83064,7 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.result !== void 0) {
       let data9 = data.result;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema785.properties.result.type } };
+        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema764.properties.result.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -85551,8 +83078,8 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len0 = data10.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate483(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate483.errors : vErrors.concat(validate483.errors);
+          if (!validate468(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate468.errors : vErrors.concat(validate468.errors);
             errors = vErrors.length;
           }
         }
@@ -85575,10 +83102,10 @@ function validate482(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate482.errors = vErrors;
+  validate467.errors = vErrors;
   return errors === 0;
 }
-function validate480(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate465(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -85728,7 +83255,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema777.properties, key0)) {
+      if (!func36.call(schema756.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -85750,7 +83277,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema777.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema756.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -85860,7 +83387,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema777.properties.user_id.type } };
+        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema756.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -85870,8 +83397,8 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate468(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate468.errors : vErrors.concat(validate468.errors);
+      if (!validate461(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate461.errors : vErrors.concat(validate461.errors);
         errors = vErrors.length;
       }
     }
@@ -85887,7 +83414,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema755.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema747.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -85899,7 +83426,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema756.type } };
+        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema748.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -85911,7 +83438,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema777.properties.current_step.type } };
+        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema756.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -85955,7 +83482,7 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema777.properties.replay_of.type } };
+        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema756.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -86064,8 +83591,8 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data15)) {
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate482(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate482.errors : vErrors.concat(validate482.errors);
+          if (!validate467(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate467.errors : vErrors.concat(validate467.errors);
             errors = vErrors.length;
           }
         }
@@ -86088,12 +83615,12 @@ function validate480(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate480.errors = vErrors;
+  validate465.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRun = validate467;
-var v4ReplayAutomationRunBody = validate486;
-function validate486(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRun = validate460;
+var v4ReplayAutomationRunBody = validate471;
+function validate471(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86158,14 +83685,14 @@ function validate486(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate486.errors = vErrors;
+  validate471.errors = vErrors;
   return errors === 0;
 }
-var answerPushList = validate487;
-var schema794 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
-var schema796 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
-var pattern356 = new RegExp("^/v4/pushes/.+$", "u");
-function validate488(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPushList = validate472;
+var schema773 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
+var schema775 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
+var pattern348 = new RegExp("^/v4/pushes/.+$", "u");
+function validate473(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86279,7 +83806,7 @@ function validate488(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema796.properties, key0)) {
+      if (!func36.call(schema775.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -86301,7 +83828,7 @@ function validate488(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "push")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema796.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema775.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -86335,7 +83862,7 @@ function validate488(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern356.test(data2)) {
+        if (!pattern348.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/pushes/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -86441,7 +83968,7 @@ function validate488(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.image_url !== void 0) {
       let data6 = data.image_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema796.properties.image_url.type } };
+        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema775.properties.image_url.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -86464,7 +83991,7 @@ function validate488(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.deep_link !== void 0) {
       let data7 = data.deep_link;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema796.properties.deep_link.type } };
+        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema775.properties.deep_link.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -86553,7 +84080,7 @@ function validate488(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.integration_id !== void 0) {
       let data10 = data.integration_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema796.properties.integration_id.type } };
+        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema775.properties.integration_id.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -86633,10 +84160,10 @@ function validate488(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate488.errors = vErrors;
+  validate473.errors = vErrors;
   return errors === 0;
 }
-function validate487(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate472(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86721,7 +84248,7 @@ function validate487(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/pushes")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema794.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema773.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -86744,8 +84271,8 @@ function validate487(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate488(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate488.errors : vErrors.concat(validate488.errors);
+          if (!validate473(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate473.errors : vErrors.concat(validate473.errors);
             errors = vErrors.length;
           }
         }
@@ -86810,13 +84337,13 @@ function validate487(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate487.errors = vErrors;
+  validate472.errors = vErrors;
   return errors === 0;
 }
-var answerPush = validate488;
-var v4CreatePushBody = validate490;
-var schema805 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
-function validate491(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPush = validate473;
+var v4CreatePushBody = validate475;
+var schema784 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
+function validate476(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -86976,7 +84503,7 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.image_url;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema805.properties.image_url.type } };
+      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema784.properties.image_url.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -87006,7 +84533,7 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.deep_link;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema805.properties.deep_link.type } };
+      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema784.properties.deep_link.type } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -87119,7 +84646,7 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data7 = data.integration_id;
     if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema805.properties.integration_id.type } };
+      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema784.properties.integration_id.type } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -87147,22 +84674,22 @@ function validate491(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate491.errors = vErrors;
+  validate476.errors = vErrors;
   return errors === 0;
 }
-function validate490(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate475(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate491(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate491.errors : vErrors.concat(validate491.errors);
+  if (!validate476(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate476.errors : vErrors.concat(validate476.errors);
     errors = vErrors.length;
   }
-  validate490.errors = vErrors;
+  validate475.errors = vErrors;
   return errors === 0;
 }
-var v4GetPushPath = validate493;
-function validate493(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetPushPath = validate478;
+function validate478(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87245,15 +84772,15 @@ function validate493(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate493.errors = vErrors;
+  validate478.errors = vErrors;
   return errors === 0;
 }
-var answerProjectSettings = validate494;
-var schema810 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema811 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
-var pattern362 = new RegExp("^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "u");
-var pattern363 = new RegExp("^https://\\S+$", "u");
-function validate494(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerProjectSettings = validate479;
+var schema789 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^([A-Za-z0-9_-]{32}|….{4})$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema790 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
+var pattern354 = new RegExp("^(sk_[A-Za-z0-9_-]{16,128}|….{4})$", "u");
+var pattern355 = new RegExp("^https://\\S+$", "u");
+function validate479(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87353,7 +84880,7 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema810.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema789.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -87374,7 +84901,7 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema810.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema789.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -87461,7 +84988,7 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern362.test(data5)) {
+        if (!pattern354.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -87483,7 +85010,7 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema811.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema790.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -87501,7 +85028,7 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern363.test(data6)) {
+        if (!pattern355.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -87515,7 +85042,7 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema811.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema790.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -87533,7 +85060,7 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern363.test(data7)) {
+        if (!pattern355.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -87553,12 +85080,12 @@ function validate494(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate494.errors = vErrors;
+  validate479.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateProjectSettingsBody = validate495;
-var schema815 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
-function validate496(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateProjectSettingsBody = validate480;
+var schema794 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
+function validate481(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87617,7 +85144,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema815.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema794.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -87644,7 +85171,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern363.test(data1)) {
+        if (!pattern355.test(data1)) {
           const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -87658,7 +85185,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema815.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema794.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -87685,7 +85212,7 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern363.test(data2)) {
+        if (!pattern355.test(data2)) {
           const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -87705,24 +85232,24 @@ function validate496(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate496.errors = vErrors;
+  validate481.errors = vErrors;
   return errors === 0;
 }
-function validate495(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate480(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate496(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate496.errors : vErrors.concat(validate496.errors);
+  if (!validate481(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate481.errors : vErrors.concat(validate481.errors);
     errors = vErrors.length;
   }
-  validate495.errors = vErrors;
+  validate480.errors = vErrors;
   return errors === 0;
 }
-var answerRegeneratedSecret = validate498;
-var schema817 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
-var pattern367 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
-function validate498(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerRegeneratedSecret = validate483;
+var schema796 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
+var pattern359 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+function validate483(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87777,7 +85304,7 @@ function validate498(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema817.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema796.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -87798,7 +85325,7 @@ function validate498(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema817.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema796.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -87810,7 +85337,7 @@ function validate498(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern367.test(data2)) {
+        if (!pattern359.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -87838,14 +85365,14 @@ function validate498(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate498.errors = vErrors;
+  validate483.errors = vErrors;
   return errors === 0;
 }
-var answerStoreConfig = validate499;
-var schema828 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema819 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema820 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
-function validate500(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerStoreConfig = validate484;
+var schema807 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema798 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema799 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+function validate485(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -87968,7 +85495,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema819.properties, key0)) {
+      if (!func36.call(schema798.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -87990,7 +85517,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema819.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema798.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -88011,7 +85538,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema819.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema798.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -88032,7 +85559,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema819.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema798.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -88088,7 +85615,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema820.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema799.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -88100,7 +85627,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema820.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema799.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -88112,7 +85639,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema820.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema799.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -88124,7 +85651,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema820.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema799.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -88136,7 +85663,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema820.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema799.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -88148,7 +85675,7 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema820.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema799.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -88166,11 +85693,11 @@ function validate500(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate500.errors = vErrors;
+  validate485.errors = vErrors;
   return errors === 0;
 }
-var schema826 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
-function validate502(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema805 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
+function validate487(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -88261,7 +85788,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema826.properties.object.enum } };
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema805.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -88282,7 +85809,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema826.properties.url.enum } };
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema805.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -88303,7 +85830,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema826.properties.platform.enum } };
+        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema805.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -88337,7 +85864,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema820.type } };
+        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema799.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -88349,7 +85876,7 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data6 = data.push_service_account;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema826.properties.push_service_account.type } };
+        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema805.properties.push_service_account.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -88367,10 +85894,10 @@ function validate502(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate502.errors = vErrors;
+  validate487.errors = vErrors;
   return errors === 0;
 }
-function validate499(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate484(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -88378,8 +85905,8 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate500(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate500.errors : vErrors.concat(validate500.errors);
+  if (!validate485(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate485.errors : vErrors.concat(validate485.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -88388,8 +85915,8 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate502(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate502.errors : vErrors.concat(validate502.errors);
+  if (!validate487(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate487.errors : vErrors.concat(validate487.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -88498,7 +86025,7 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema828.properties.object.enum } };
+          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema807.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -88519,7 +86046,7 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema828.properties.url.enum } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema807.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -88540,7 +86067,7 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema828.properties.platform.enum } };
+          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema807.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -88642,12 +86169,12 @@ function validate499(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate499.errors = vErrors;
+  validate484.errors = vErrors;
   return errors === 0;
 }
-var v4GetStoreConfigPath = validate504;
-var schema829 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
-function validate504(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetStoreConfigPath = validate489;
+var schema808 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+function validate489(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -88684,7 +86211,7 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema829.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema808.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -88702,22 +86229,22 @@ function validate504(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate504.errors = vErrors;
+  validate489.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateStoreConfigBody = validate505;
-var schema831 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema832 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema834 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema842 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
-var schema844 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
-function validate506(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateStoreConfigBody = validate490;
+var schema810 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema811 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema813 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema821 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
+var schema823 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+function validate491(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema831.properties, key0)) {
+      if (!func36.call(schema810.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -88741,7 +86268,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema832.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema811.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -88782,7 +86309,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema832.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema811.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -88823,7 +86350,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema834.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema813.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -88864,7 +86391,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema832.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema811.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -88905,7 +86432,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema834.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema813.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -88946,7 +86473,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema832.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema811.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -88987,7 +86514,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema832.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema811.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -89028,7 +86555,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema834.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema813.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -89069,7 +86596,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema832.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema811.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -89110,7 +86637,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema832.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema811.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -89151,7 +86678,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data11 = data.push_service_account;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema842.type } };
+        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema821.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -89192,7 +86719,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data12 = data.service_account_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema834.type } };
+        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema813.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -89233,7 +86760,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data13 = data.api_key;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema844.type } };
+        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema823.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -89274,7 +86801,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data14 = data.webhook_secret;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema844.type } };
+        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema823.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -89315,7 +86842,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_api_key !== void 0) {
       let data15 = data.sandbox_api_key;
       if (typeof data15 !== "string" && data15 !== null) {
-        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema844.type } };
+        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema823.type } };
         if (vErrors === null) {
           vErrors = [err58];
         } else {
@@ -89356,7 +86883,7 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_webhook_secret !== void 0) {
       let data16 = data.sandbox_webhook_secret;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema844.type } };
+        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema823.type } };
         if (vErrors === null) {
           vErrors = [err62];
         } else {
@@ -89403,28 +86930,28 @@ function validate506(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate506.errors = vErrors;
+  validate491.errors = vErrors;
   return errors === 0;
 }
-function validate505(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate490(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate506(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate506.errors : vErrors.concat(validate506.errors);
+  if (!validate491(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate491.errors : vErrors.concat(validate491.errors);
     errors = vErrors.length;
   }
-  validate505.errors = vErrors;
+  validate490.errors = vErrors;
   return errors === 0;
 }
-var answerApiKeyList = validate508;
-var schema848 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/api-keys"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ApiKey" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ApiKeyList" };
-var schema850 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" } }, "$id": "answer:ApiKey" };
-var schema853 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
-var schema860 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
-var pattern368 = new RegExp("^/v4/api-keys/.+$", "u");
-var schema855 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "search:read", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
-function validate510(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerApiKeyList = validate493;
+var schema827 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/api-keys"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ApiKey" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ApiKeyList" };
+var schema829 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" } }, "$id": "answer:ApiKey" };
+var schema832 = { "type": "string", "enum": ["production", "sandbox"], "$id": "answer:ApiKeyEnvironment" };
+var schema839 = { "type": ["string", "null"], "$id": "answer:ApiKeyLastAddress" };
+var pattern360 = new RegExp("^/v4/api-keys/.+$", "u");
+var schema834 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "search:read", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "answer:Scope" };
+function validate495(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -89460,7 +86987,7 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "search:read" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
-        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema855.enum } };
+        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:Scope/enum", keyword: "enum", params: { allowedValues: schema834.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -89478,10 +87005,10 @@ function validate510(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate510.errors = vErrors;
+  validate495.errors = vErrors;
   return errors === 0;
 }
-function validate509(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate494(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -89604,7 +87131,7 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema850.properties, key0)) {
+      if (!func36.call(schema829.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -89626,7 +87153,7 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "api_key")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema850.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema829.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -89660,7 +87187,7 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern368.test(data2)) {
+        if (!pattern360.test(data2)) {
           const err18 = { instancePath: instancePath + "/url", schemaPath: "answer:ApiKeyUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/api-keys/a1" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -89722,7 +87249,7 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "production" || data4 === "sandbox")) {
-        const err24 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema853.enum } };
+        const err24 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema832.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -89732,8 +87259,8 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate510(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate510.errors : vErrors.concat(validate510.errors);
+      if (!validate495(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate495.errors : vErrors.concat(validate495.errors);
         errors = vErrors.length;
       }
     }
@@ -89877,7 +87404,7 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_used_address !== void 0) {
       let data13 = data.last_used_address;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err37 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema860.type } };
+        const err37 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema839.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -89895,10 +87422,10 @@ function validate509(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate509.errors = vErrors;
+  validate494.errors = vErrors;
   return errors === 0;
 }
-function validate508(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate493(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -89983,7 +87510,7 @@ function validate508(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/api-keys")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema848.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema827.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -90006,8 +87533,8 @@ function validate508(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate509(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate509.errors : vErrors.concat(validate509.errors);
+          if (!validate494(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate494.errors : vErrors.concat(validate494.errors);
             errors = vErrors.length;
           }
         }
@@ -90072,13 +87599,13 @@ function validate508(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate508.errors = vErrors;
+  validate493.errors = vErrors;
   return errors === 0;
 }
-var answerCreatedApiKey = validate514;
-var schema863 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address", "key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" }, "key": { "type": "string", "pattern": "^pnk_(live|test)_[0-9A-Za-z]{42}$", "x-hint": "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } }, "$id": "answer:CreatedApiKey" };
-var pattern376 = new RegExp("^pnk_(live|test)_[0-9A-Za-z]{42}$", "u");
-function validate514(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerCreatedApiKey = validate499;
+var schema842 = { "type": "object", "required": ["object", "id", "url", "name", "environment", "scopes", "last_four", "expires_at", "allowed_addresses", "created_at", "created_by", "last_used_at", "last_used_address", "key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["api_key"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ApiKeyUrl" }, "name": { "$ref": "answer:ApiKeyName" }, "environment": { "$ref": "answer:ApiKeyEnvironment" }, "scopes": { "$ref": "answer:ApiKeyScopes" }, "last_four": { "type": "string" }, "expires_at": { "$ref": "answer:NullableTime" }, "allowed_addresses": { "$ref": "answer:ApiKeyAddresses" }, "created_at": { "$ref": "answer:Time" }, "created_by": { "$ref": "answer:Actor" }, "last_used_at": { "$ref": "answer:NullableTime" }, "last_used_address": { "$ref": "answer:ApiKeyLastAddress" }, "key": { "type": "string", "pattern": "^pnk_(live|test)_[0-9A-Za-z]{42}$", "x-hint": "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } }, "$id": "answer:CreatedApiKey" };
+var pattern368 = new RegExp("^pnk_(live|test)_[0-9A-Za-z]{42}$", "u");
+function validate499(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -90210,7 +87737,7 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema863.properties, key0)) {
+      if (!func36.call(schema842.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -90232,7 +87759,7 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "api_key")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema863.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema842.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -90266,7 +87793,7 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern368.test(data2)) {
+        if (!pattern360.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "answer:ApiKeyUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/api-keys/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -90328,7 +87855,7 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "production" || data4 === "sandbox")) {
-        const err25 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema853.enum } };
+        const err25 = { instancePath: instancePath + "/environment", schemaPath: "answer:ApiKeyEnvironment/enum", keyword: "enum", params: { allowedValues: schema832.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -90338,8 +87865,8 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate510(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate510.errors : vErrors.concat(validate510.errors);
+      if (!validate495(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate495.errors : vErrors.concat(validate495.errors);
         errors = vErrors.length;
       }
     }
@@ -90483,7 +88010,7 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_used_address !== void 0) {
       let data13 = data.last_used_address;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err38 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema860.type } };
+        const err38 = { instancePath: instancePath + "/last_used_address", schemaPath: "answer:ApiKeyLastAddress/type", keyword: "type", params: { type: schema839.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -90495,7 +88022,7 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.key !== void 0) {
       let data14 = data.key;
       if (typeof data14 === "string") {
-        if (!pattern376.test(data14)) {
+        if (!pattern368.test(data14)) {
           const err39 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/pattern", keyword: "pattern", params: { hint: "a named key such as pnk_live_0Vb3Wc5xRtYuIoPaSdFgHjKlZxCvBnMqWeRt30zgw2" } };
           if (vErrors === null) {
             vErrors = [err39];
@@ -90523,14 +88050,14 @@ function validate514(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate514.errors = vErrors;
+  validate499.errors = vErrors;
   return errors === 0;
 }
-var v4CreateApiKeyBody = validate517;
-var schema873 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
-var formats986 = formats.network;
-var schema876 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "search:read", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
-function validate519(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateApiKeyBody = validate502;
+var schema852 = { "type": "object", "required": ["name", "scopes"], "additionalProperties": false, "properties": { "name": { "$ref": "input:ApiKeyName" }, "scopes": { "$ref": "input:ApiKeyScopes" }, "environment": { "type": "string", "enum": ["production", "sandbox"] }, "expires_at": { "type": ["string", "null"], "format": "date-time" }, "allowed_addresses": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 64, "format": "network" } } } }, "$id": "input:ApiKeyInput" };
+var formats956 = formats.network;
+var schema855 = { "type": "string", "enum": ["alerts:read", "alerts:write", "analytics:read", "analytics:write", "audit_log:read", "automations:read", "automations:write", "customers:read", "customers:write", "entitlements:read", "entitlements:write", "events:read", "events:write", "experiments:read", "experiments:write", "exports:read", "exports:write", "identities:read", "identities:write", "integrations:read", "integrations:write", "ledger:read", "offerings:read", "offerings:write", "products:read", "products:write", "project_settings:read", "project_settings:write", "purchases:read", "purchases:write", "pushes:read", "pushes:write", "remote_configurations:read", "remote_configurations:write", "scheduled_reports:read", "scheduled_reports:write", "screens:read", "screens:write", "search:read", "segments:read", "segments:write", "test_clock:read", "test_clock:write", "user_properties:read", "user_properties:write", "users:read", "users:write"], "$id": "input:Scope" };
+function validate504(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -90573,7 +88100,7 @@ function validate519(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "alerts:read" || data0 === "alerts:write" || data0 === "analytics:read" || data0 === "analytics:write" || data0 === "audit_log:read" || data0 === "automations:read" || data0 === "automations:write" || data0 === "customers:read" || data0 === "customers:write" || data0 === "entitlements:read" || data0 === "entitlements:write" || data0 === "events:read" || data0 === "events:write" || data0 === "experiments:read" || data0 === "experiments:write" || data0 === "exports:read" || data0 === "exports:write" || data0 === "identities:read" || data0 === "identities:write" || data0 === "integrations:read" || data0 === "integrations:write" || data0 === "ledger:read" || data0 === "offerings:read" || data0 === "offerings:write" || data0 === "products:read" || data0 === "products:write" || data0 === "project_settings:read" || data0 === "project_settings:write" || data0 === "purchases:read" || data0 === "purchases:write" || data0 === "pushes:read" || data0 === "pushes:write" || data0 === "remote_configurations:read" || data0 === "remote_configurations:write" || data0 === "scheduled_reports:read" || data0 === "scheduled_reports:write" || data0 === "screens:read" || data0 === "screens:write" || data0 === "search:read" || data0 === "segments:read" || data0 === "segments:write" || data0 === "test_clock:read" || data0 === "test_clock:write" || data0 === "user_properties:read" || data0 === "user_properties:write" || data0 === "users:read" || data0 === "users:write")) {
-          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema876.enum } };
+          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:Scope/enum", keyword: "enum", params: { allowedValues: schema855.enum } };
           if (vErrors === null) {
             vErrors = [err2];
           } else {
@@ -90623,10 +88150,10 @@ function validate519(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate519.errors = vErrors;
+  validate504.errors = vErrors;
   return errors === 0;
 }
-function validate518(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate503(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -90701,8 +88228,8 @@ function validate518(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.scopes !== void 0) {
-      if (!validate519(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
-        vErrors = vErrors === null ? validate519.errors : vErrors.concat(validate519.errors);
+      if (!validate504(data.scopes, { instancePath: instancePath + "/scopes", parentData: data, parentDataProperty: "scopes", rootData })) {
+        vErrors = vErrors === null ? validate504.errors : vErrors.concat(validate504.errors);
         errors = vErrors.length;
       }
     }
@@ -90718,7 +88245,7 @@ function validate518(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "production" || data2 === "sandbox")) {
-        const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema873.properties.environment.enum } };
+        const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema852.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -90730,7 +88257,7 @@ function validate518(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.expires_at !== void 0) {
       let data3 = data.expires_at;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: schema873.properties.expires_at.type } };
+        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "#/properties/expires_at/type", keyword: "type", params: { type: schema852.properties.expires_at.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -90800,7 +88327,7 @@ function validate518(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats986(data5)) {
+              if (!formats956(data5)) {
                 const err14 = { instancePath: instancePath + "/allowed_addresses/" + i0, schemaPath: "#/properties/allowed_addresses/then/items/format", keyword: "format", params: { format: "network" } };
                 if (vErrors === null) {
                   vErrors = [err14];
@@ -90861,22 +88388,22 @@ function validate518(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate518.errors = vErrors;
+  validate503.errors = vErrors;
   return errors === 0;
 }
-function validate517(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate502(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate518(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate518.errors : vErrors.concat(validate518.errors);
+  if (!validate503(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate503.errors : vErrors.concat(validate503.errors);
     errors = vErrors.length;
   }
-  validate517.errors = vErrors;
+  validate502.errors = vErrors;
   return errors === 0;
 }
-var v4RevokeApiKeyPath = validate522;
-function validate522(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4RevokeApiKeyPath = validate507;
+function validate507(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -90959,14 +88486,14 @@ function validate522(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate522.errors = vErrors;
+  validate507.errors = vErrors;
   return errors === 0;
 }
-var answerSearchResultList = validate523;
-var schema879 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/search"] }, "data": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:SearchResult" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:SearchResultList" };
-var schema881 = { "type": "object", "required": ["object", "kind", "id", "url", "title", "subtitle"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["search_result"] }, "kind": { "type": "string", "enum": ["customer", "event", "automation", "automation_run", "integration", "delivery", "export", "scheduled_report", "report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/customers/a1" }, "title": { "type": "string" }, "subtitle": { "type": "string" } }, "$id": "answer:SearchResult" };
-var pattern378 = new RegExp("^/v4/.+$", "u");
-function validate523(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerSearchResultList = validate508;
+var schema858 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/search"] }, "data": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:SearchResult" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:SearchResultList" };
+var schema860 = { "type": "object", "required": ["object", "kind", "id", "url", "title", "subtitle"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["search_result"] }, "kind": { "type": "string", "enum": ["customer", "event", "automation", "automation_run", "integration", "delivery", "export", "scheduled_report", "report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/customers/a1" }, "title": { "type": "string" }, "subtitle": { "type": "string" } }, "$id": "answer:SearchResult" };
+var pattern370 = new RegExp("^/v4/.+$", "u");
+function validate508(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -91051,7 +88578,7 @@ function validate523(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/search")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema879.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema858.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -91153,7 +88680,7 @@ function validate523(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "search_result")) {
-                const err18 = { instancePath: instancePath + "/data/" + i0 + "/object", schemaPath: "answer:SearchResult/properties/object/enum", keyword: "enum", params: { allowedValues: schema881.properties.object.enum } };
+                const err18 = { instancePath: instancePath + "/data/" + i0 + "/object", schemaPath: "answer:SearchResult/properties/object/enum", keyword: "enum", params: { allowedValues: schema860.properties.object.enum } };
                 if (vErrors === null) {
                   vErrors = [err18];
                 } else {
@@ -91174,7 +88701,7 @@ function validate523(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data5 === "customer" || data5 === "event" || data5 === "automation" || data5 === "automation_run" || data5 === "integration" || data5 === "delivery" || data5 === "export" || data5 === "scheduled_report" || data5 === "report_run")) {
-                const err20 = { instancePath: instancePath + "/data/" + i0 + "/kind", schemaPath: "answer:SearchResult/properties/kind/enum", keyword: "enum", params: { allowedValues: schema881.properties.kind.enum } };
+                const err20 = { instancePath: instancePath + "/data/" + i0 + "/kind", schemaPath: "answer:SearchResult/properties/kind/enum", keyword: "enum", params: { allowedValues: schema860.properties.kind.enum } };
                 if (vErrors === null) {
                   vErrors = [err20];
                 } else {
@@ -91208,7 +88735,7 @@ function validate523(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.url !== void 0) {
               let data7 = data3.url;
               if (typeof data7 === "string") {
-                if (!pattern378.test(data7)) {
+                if (!pattern370.test(data7)) {
                   const err23 = { instancePath: instancePath + "/data/" + i0 + "/url", schemaPath: "answer:SearchResult/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1" } };
                   if (vErrors === null) {
                     vErrors = [err23];
@@ -91299,11 +88826,11 @@ function validate523(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate523.errors = vErrors;
+  validate508.errors = vErrors;
   return errors === 0;
 }
-var v4SearchQuery = validate524;
-function validate524(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4SearchQuery = validate509;
+function validate509(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -91377,14 +88904,14 @@ function validate524(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate524.errors = vErrors;
+  validate509.errors = vErrors;
   return errors === 0;
 }
-var answerLedger = validate525;
-var schema884 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema888 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
-var schema889 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
-function validate526(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerLedger = validate510;
+var schema863 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema867 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
+var schema868 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+function validate511(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -91489,7 +89016,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema888.properties, key0)) {
+      if (!func36.call(schema867.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -91511,7 +89038,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema889.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema868.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -91837,7 +89364,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema888.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema867.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -91881,7 +89408,7 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_held_at !== void 0) {
       let data14 = data.oldest_held_at;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema888.properties.oldest_held_at.type } };
+        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema867.properties.oldest_held_at.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -91919,10 +89446,10 @@ function validate526(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate526.errors = vErrors;
+  validate511.errors = vErrors;
   return errors === 0;
 }
-function validate525(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate510(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -92004,7 +89531,7 @@ function validate525(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema884.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema863.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -92025,7 +89552,7 @@ function validate525(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema884.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema863.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -92132,8 +89659,8 @@ function validate525(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data5)) {
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate526(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate526.errors : vErrors.concat(validate526.errors);
+          if (!validate511(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate511.errors : vErrors.concat(validate511.errors);
             errors = vErrors.length;
           }
         }
@@ -92156,12 +89683,12 @@ function validate525(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate525.errors = vErrors;
+  validate510.errors = vErrors;
   return errors === 0;
 }
-var v4GetLedgerQuery = validate528;
-var schema892 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
-function validate528(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetLedgerQuery = validate513;
+var schema871 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+function validate513(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -92233,7 +89760,7 @@ function validate528(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema892.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema871.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -92251,17 +89778,1471 @@ function validate528(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate528.errors = vErrors;
+  validate513.errors = vErrors;
   return errors === 0;
 }
-var answerAlertList = validate529;
-var schema893 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
-var schema895 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
-var schema896 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
-var schema897 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
-var pattern384 = new RegExp("^/v4/alerts/.+$", "u");
-var schema901 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
-function validate531(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerLedgerRowList = validate514;
+var schema872 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "removed", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string", "enum": ["/v4/ledger/rows"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "removed": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "data": { "type": "array", "items": { "$ref": "answer:LedgerRow" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:LedgerRowList" };
+var schema876 = { "type": "object", "required": ["object", "kind", "state", "id", "url", "at", "due_at", "outcome", "reason", "customer_uid", "parent"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger_row"] }, "kind": { "$ref": "answer:LedgerKind" }, "state": { "$ref": "answer:LedgerState" }, "id": { "type": ["string", "null"] }, "url": { "type": ["string", "null"], "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/exports/a1" }, "at": { "type": "string", "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "due_at": { "$ref": "answer:NullableTime" }, "outcome": { "type": ["string", "null"] }, "reason": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "parent": { "type": ["object", "null"], "required": ["kind", "id", "name", "url"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["scheduled_report", "automation", "integration"] }, "id": { "type": "string" }, "name": { "type": ["string", "null"] }, "url": { "type": "string", "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/automations/a1" } } } }, "$id": "answer:LedgerRow" };
+var schema878 = { "type": "string", "enum": ["kept", "declined", "broken", "outstanding", "overdue", "held"], "$id": "answer:LedgerState" };
+function validate515(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.kind === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "kind" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.state === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "state" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.at === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "at" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.due_at === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "due_at" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.outcome === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "outcome" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.reason === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reason" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.customer_uid === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "customer_uid" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.parent === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "parent" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema876.properties, key0)) {
+        const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data0 === "ledger_row")) {
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema876.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.kind !== void 0) {
+      let data1 = data.kind;
+      if (typeof data1 !== "string") {
+        const err14 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (!(data1 === "report_slots" || data1 === "automation_runs" || data1 === "deliveries" || data1 === "exports")) {
+        const err15 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema868.enum } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.state !== void 0) {
+      let data2 = data.state;
+      if (typeof data2 !== "string") {
+        const err16 = { instancePath: instancePath + "/state", schemaPath: "answer:LedgerState/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (!(data2 === "kept" || data2 === "declined" || data2 === "broken" || data2 === "outstanding" || data2 === "overdue" || data2 === "held")) {
+        const err17 = { instancePath: instancePath + "/state", schemaPath: "answer:LedgerState/enum", keyword: "enum", params: { allowedValues: schema878.enum } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data3 = data.id;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err18 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema876.properties.id.type } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data4 = data.url;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: schema876.properties.url.type } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (typeof data4 === "string") {
+        if (!pattern370.test(data4)) {
+          const err20 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.at !== void 0) {
+      let data5 = data.at;
+      if (typeof data5 === "string") {
+        if (!formats0(data5)) {
+          const err21 = { instancePath: instancePath + "/at", schemaPath: "#/properties/at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data5)) {
+          const err22 = { instancePath: instancePath + "/at", schemaPath: "#/properties/at/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      } else {
+        const err23 = { instancePath: instancePath + "/at", schemaPath: "#/properties/at/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.due_at !== void 0) {
+      let data6 = data.due_at;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err24 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+      if (typeof data6 === "string") {
+        if (!formats0(data6)) {
+          const err25 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data6)) {
+          const err26 = { instancePath: instancePath + "/due_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.outcome !== void 0) {
+      let data7 = data.outcome;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err27 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema876.properties.outcome.type } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+    if (data.reason !== void 0) {
+      let data8 = data.reason;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err28 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema876.properties.reason.type } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.customer_uid !== void 0) {
+      let data9 = data.customer_uid;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err29 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema876.properties.customer_uid.type } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
+    }
+    if (data.parent !== void 0) {
+      let data10 = data.parent;
+      if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
+        const err30 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/type", keyword: "type", params: { type: schema876.properties.parent.type } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+      if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
+        if (data10.kind === void 0) {
+          const err31 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/required", keyword: "required", params: { missingProperty: "kind" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        if (data10.id === void 0) {
+          const err32 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/required", keyword: "required", params: { missingProperty: "id" } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+        if (data10.name === void 0) {
+          const err33 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/required", keyword: "required", params: { missingProperty: "name" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+        if (data10.url === void 0) {
+          const err34 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/required", keyword: "required", params: { missingProperty: "url" } };
+          if (vErrors === null) {
+            vErrors = [err34];
+          } else {
+            vErrors.push(err34);
+          }
+          errors++;
+        }
+        for (const key1 in data10) {
+          if (!(key1 === "kind" || key1 === "id" || key1 === "name" || key1 === "url")) {
+            const err35 = { instancePath: instancePath + "/parent", schemaPath: "#/properties/parent/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+        }
+        if (data10.kind !== void 0) {
+          let data11 = data10.kind;
+          if (typeof data11 !== "string") {
+            const err36 = { instancePath: instancePath + "/parent/kind", schemaPath: "#/properties/parent/properties/kind/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err36];
+            } else {
+              vErrors.push(err36);
+            }
+            errors++;
+          }
+          if (!(data11 === "scheduled_report" || data11 === "automation" || data11 === "integration")) {
+            const err37 = { instancePath: instancePath + "/parent/kind", schemaPath: "#/properties/parent/properties/kind/enum", keyword: "enum", params: { allowedValues: schema876.properties.parent.properties.kind.enum } };
+            if (vErrors === null) {
+              vErrors = [err37];
+            } else {
+              vErrors.push(err37);
+            }
+            errors++;
+          }
+        }
+        if (data10.id !== void 0) {
+          if (typeof data10.id !== "string") {
+            const err38 = { instancePath: instancePath + "/parent/id", schemaPath: "#/properties/parent/properties/id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err38];
+            } else {
+              vErrors.push(err38);
+            }
+            errors++;
+          }
+        }
+        if (data10.name !== void 0) {
+          let data13 = data10.name;
+          if (typeof data13 !== "string" && data13 !== null) {
+            const err39 = { instancePath: instancePath + "/parent/name", schemaPath: "#/properties/parent/properties/name/type", keyword: "type", params: { type: schema876.properties.parent.properties.name.type } };
+            if (vErrors === null) {
+              vErrors = [err39];
+            } else {
+              vErrors.push(err39);
+            }
+            errors++;
+          }
+        }
+        if (data10.url !== void 0) {
+          let data14 = data10.url;
+          if (typeof data14 === "string") {
+            if (!pattern370.test(data14)) {
+              const err40 = { instancePath: instancePath + "/parent/url", schemaPath: "#/properties/parent/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
+              if (vErrors === null) {
+                vErrors = [err40];
+              } else {
+                vErrors.push(err40);
+              }
+              errors++;
+            }
+          } else {
+            const err41 = { instancePath: instancePath + "/parent/url", schemaPath: "#/properties/parent/properties/url/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err41];
+            } else {
+              vErrors.push(err41);
+            }
+            errors++;
+          }
+        }
+      }
+    }
+  } else {
+    const err42 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err42];
+    } else {
+      vErrors.push(err42);
+    }
+    errors++;
+  }
+  validate515.errors = vErrors;
+  return errors === 0;
+}
+function validate514(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.from === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.to === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.generated_at === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "generated_at" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.removed === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "removed" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema872.properties, key0)) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema872.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/ledger/rows")) {
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema872.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data2 = data.from;
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err13 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data2)) {
+          const err14 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      } else {
+        const err15 = { instancePath: instancePath + "/from", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data3 = data.to;
+      if (typeof data3 === "string") {
+        if (!formats0(data3)) {
+          const err16 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data3)) {
+          const err17 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      } else {
+        const err18 = { instancePath: instancePath + "/to", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    if (data.generated_at !== void 0) {
+      let data4 = data.generated_at;
+      if (typeof data4 === "string") {
+        if (!formats0(data4)) {
+          const err19 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data4)) {
+          const err20 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+      } else {
+        const err21 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.removed !== void 0) {
+      let data5 = data.removed;
+      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
+        const err22 = { instancePath: instancePath + "/removed", schemaPath: "#/properties/removed/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (typeof data5 == "number" && isFinite(data5)) {
+        if (data5 > 9007199254740991 || isNaN(data5)) {
+          const err23 = { instancePath: instancePath + "/removed", schemaPath: "#/properties/removed/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (data5 < 0 || isNaN(data5)) {
+          const err24 = { instancePath: instancePath + "/removed", schemaPath: "#/properties/removed/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.data !== void 0) {
+      let data6 = data.data;
+      if (Array.isArray(data6)) {
+        const len0 = data6.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate515(data6[i0], { instancePath: instancePath + "/data/" + i0, parentData: data6, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate515.errors : vErrors.concat(validate515.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err25 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err26 = { instancePath: instancePath + "/has_more", schemaPath: "#/properties/has_more/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      if (typeof data.next_cursor !== "string") {
+        const err27 = { instancePath: instancePath + "/next_cursor", schemaPath: "#/properties/next_cursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err28 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err28];
+    } else {
+      vErrors.push(err28);
+    }
+    errors++;
+  }
+  validate514.errors = vErrors;
+  return errors === 0;
+}
+var v4ListLedgerRowsQuery = validate517;
+var schema882 = { "type": "string", "enum": ["kept", "declined", "broken", "outstanding", "overdue", "held"], "$id": "input:LedgerState" };
+function validate517(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.limit === void 0) {
+      data.limit = 20;
+    }
+    if (data.kind === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "kind" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.state === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "state" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "kind" || key0 === "state" || key0 === "outcome" || key0 === "reason" || key0 === "from" || key0 === "to" || key0 === "limit" || key0 === "starting_after")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.kind !== void 0) {
+      let data0 = data.kind;
+      if (typeof data0 !== "string") {
+        const err3 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+      if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema871.enum } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.state !== void 0) {
+      let data1 = data.state;
+      if (typeof data1 !== "string") {
+        const err5 = { instancePath: instancePath + "/state", schemaPath: "input:LedgerState/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data1 === "kept" || data1 === "declined" || data1 === "broken" || data1 === "outstanding" || data1 === "overdue" || data1 === "held")) {
+        const err6 = { instancePath: instancePath + "/state", schemaPath: "input:LedgerState/enum", keyword: "enum", params: { allowedValues: schema882.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.outcome !== void 0) {
+      let data2 = data.outcome;
+      if (typeof data2 === "string") {
+        if (func2(data2) > 64) {
+          const err7 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err8 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (!formats4(data2)) {
+          const err9 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      } else {
+        const err10 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.reason !== void 0) {
+      let data3 = data.reason;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 64) {
+          const err11 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/maxLength", keyword: "maxLength", params: { limit: 64 } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err12 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (!formats4(data3)) {
+          const err13 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      } else {
+        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.from !== void 0) {
+      let data4 = data.from;
+      if (typeof data4 === "string") {
+        if (!formats0(data4)) {
+          const err15 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      } else {
+        const err16 = { instancePath: instancePath + "/from", schemaPath: "#/properties/from/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.to !== void 0) {
+      let data5 = data.to;
+      if (typeof data5 === "string") {
+        if (!formats0(data5)) {
+          const err17 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      } else {
+        const err18 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
+        }
+        errors++;
+      }
+    }
+    let data6 = data.limit;
+    if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+      const err19 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err19];
+      } else {
+        vErrors.push(err19);
+      }
+      errors++;
+    }
+    if (typeof data6 == "number" && isFinite(data6)) {
+      if (data6 > 100 || isNaN(data6)) {
+        const err20 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (data6 < 1 || isNaN(data6)) {
+        const err21 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.starting_after !== void 0) {
+      let data7 = data.starting_after;
+      if (typeof data7 === "string") {
+        if (func2(data7) > 256) {
+          const err22 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+        if (func2(data7) < 1) {
+          const err23 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (!formats4(data7)) {
+          const err24 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data7)) {
+          const err25 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 1772355600000000.dlv_k3Jx0pQvR7mWz2LcT9aB" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+      } else {
+        const err26 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err27 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err27];
+    } else {
+      vErrors.push(err27);
+    }
+    errors++;
+  }
+  validate517.errors = vErrors;
+  return errors === 0;
+}
+var answerHealth = validate518;
+var schema883 = { "type": "object", "required": ["object", "url", "generated_at", "status", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["health"] }, "url": { "type": "string", "enum": ["/v4/health"] }, "generated_at": { "$ref": "answer:Time" }, "status": { "type": "string", "enum": ["ok", "degraded"] }, "data": { "type": "array", "items": { "$ref": "answer:HealthFigure" } } }, "$id": "answer:Health" };
+var schema885 = { "type": "object", "required": ["figure", "count", "oldest_seconds", "is_degraded", "parts"], "additionalProperties": false, "properties": { "figure": { "type": "string", "enum": ["overdue", "late_timers", "held", "unread_events", "set_aside_events", "unremoved_files", "failed_report_runs", "marked_users", "set_aside_users", "store_pending", "store_set_aside", "store_unacknowledged", "store_alerts"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_seconds": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "is_degraded": { "type": "boolean" }, "parts": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:HealthFigure" };
+function validate518(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.generated_at === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "generated_at" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.status === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "generated_at" || key0 === "status" || key0 === "data")) {
+        const err5 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data0 === "health")) {
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema883.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/health")) {
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema883.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.generated_at !== void 0) {
+      let data2 = data.generated_at;
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err10 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data2)) {
+          const err11 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+      } else {
+        const err12 = { instancePath: instancePath + "/generated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+    }
+    if (data.status !== void 0) {
+      let data3 = data.status;
+      if (typeof data3 !== "string") {
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+      if (!(data3 === "ok" || data3 === "degraded")) {
+        const err14 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema883.properties.status.enum } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data4 = data.data;
+      if (Array.isArray(data4)) {
+        const len0 = data4.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data5 = data4[i0];
+          if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
+            if (data5.figure === void 0) {
+              const err15 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/required", keyword: "required", params: { missingProperty: "figure" } };
+              if (vErrors === null) {
+                vErrors = [err15];
+              } else {
+                vErrors.push(err15);
+              }
+              errors++;
+            }
+            if (data5.count === void 0) {
+              const err16 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/required", keyword: "required", params: { missingProperty: "count" } };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+            if (data5.oldest_seconds === void 0) {
+              const err17 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/required", keyword: "required", params: { missingProperty: "oldest_seconds" } };
+              if (vErrors === null) {
+                vErrors = [err17];
+              } else {
+                vErrors.push(err17);
+              }
+              errors++;
+            }
+            if (data5.is_degraded === void 0) {
+              const err18 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/required", keyword: "required", params: { missingProperty: "is_degraded" } };
+              if (vErrors === null) {
+                vErrors = [err18];
+              } else {
+                vErrors.push(err18);
+              }
+              errors++;
+            }
+            if (data5.parts === void 0) {
+              const err19 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/required", keyword: "required", params: { missingProperty: "parts" } };
+              if (vErrors === null) {
+                vErrors = [err19];
+              } else {
+                vErrors.push(err19);
+              }
+              errors++;
+            }
+            for (const key1 in data5) {
+              if (!(key1 === "figure" || key1 === "count" || key1 === "oldest_seconds" || key1 === "is_degraded" || key1 === "parts")) {
+                const err20 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err20];
+                } else {
+                  vErrors.push(err20);
+                }
+                errors++;
+              }
+            }
+            if (data5.figure !== void 0) {
+              let data6 = data5.figure;
+              if (typeof data6 !== "string") {
+                const err21 = { instancePath: instancePath + "/data/" + i0 + "/figure", schemaPath: "answer:HealthFigure/properties/figure/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err21];
+                } else {
+                  vErrors.push(err21);
+                }
+                errors++;
+              }
+              if (!(data6 === "overdue" || data6 === "late_timers" || data6 === "held" || data6 === "unread_events" || data6 === "set_aside_events" || data6 === "unremoved_files" || data6 === "failed_report_runs" || data6 === "marked_users" || data6 === "set_aside_users" || data6 === "store_pending" || data6 === "store_set_aside" || data6 === "store_unacknowledged" || data6 === "store_alerts")) {
+                const err22 = { instancePath: instancePath + "/data/" + i0 + "/figure", schemaPath: "answer:HealthFigure/properties/figure/enum", keyword: "enum", params: { allowedValues: schema885.properties.figure.enum } };
+                if (vErrors === null) {
+                  vErrors = [err22];
+                } else {
+                  vErrors.push(err22);
+                }
+                errors++;
+              }
+            }
+            if (data5.count !== void 0) {
+              let data7 = data5.count;
+              if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)) && isFinite(data7))) {
+                const err23 = { instancePath: instancePath + "/data/" + i0 + "/count", schemaPath: "answer:HealthFigure/properties/count/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err23];
+                } else {
+                  vErrors.push(err23);
+                }
+                errors++;
+              }
+              if (typeof data7 == "number" && isFinite(data7)) {
+                if (data7 > 9007199254740991 || isNaN(data7)) {
+                  const err24 = { instancePath: instancePath + "/data/" + i0 + "/count", schemaPath: "answer:HealthFigure/properties/count/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err24];
+                  } else {
+                    vErrors.push(err24);
+                  }
+                  errors++;
+                }
+                if (data7 < 0 || isNaN(data7)) {
+                  const err25 = { instancePath: instancePath + "/data/" + i0 + "/count", schemaPath: "answer:HealthFigure/properties/count/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err25];
+                  } else {
+                    vErrors.push(err25);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data5.oldest_seconds !== void 0) {
+              let data8 = data5.oldest_seconds;
+              if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8)) && data8 !== null) {
+                const err26 = { instancePath: instancePath + "/data/" + i0 + "/oldest_seconds", schemaPath: "answer:HealthFigure/properties/oldest_seconds/type", keyword: "type", params: { type: schema885.properties.oldest_seconds.type } };
+                if (vErrors === null) {
+                  vErrors = [err26];
+                } else {
+                  vErrors.push(err26);
+                }
+                errors++;
+              }
+              if (typeof data8 == "number" && isFinite(data8)) {
+                if (data8 > 9007199254740991 || isNaN(data8)) {
+                  const err27 = { instancePath: instancePath + "/data/" + i0 + "/oldest_seconds", schemaPath: "answer:HealthFigure/properties/oldest_seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err27];
+                  } else {
+                    vErrors.push(err27);
+                  }
+                  errors++;
+                }
+                if (data8 < 0 || isNaN(data8)) {
+                  const err28 = { instancePath: instancePath + "/data/" + i0 + "/oldest_seconds", schemaPath: "answer:HealthFigure/properties/oldest_seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err28];
+                  } else {
+                    vErrors.push(err28);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data5.is_degraded !== void 0) {
+              if (typeof data5.is_degraded !== "boolean") {
+                const err29 = { instancePath: instancePath + "/data/" + i0 + "/is_degraded", schemaPath: "answer:HealthFigure/properties/is_degraded/type", keyword: "type", params: { type: "boolean" } };
+                if (vErrors === null) {
+                  vErrors = [err29];
+                } else {
+                  vErrors.push(err29);
+                }
+                errors++;
+              }
+            }
+            if (data5.parts !== void 0) {
+              let data10 = data5.parts;
+              if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
+                for (const key2 in data10) {
+                  let data11 = data10[key2];
+                  if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
+                    const err30 = { instancePath: instancePath + "/data/" + i0 + "/parts/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:HealthFigure/properties/parts/additionalProperties/type", keyword: "type", params: { type: "integer" } };
+                    if (vErrors === null) {
+                      vErrors = [err30];
+                    } else {
+                      vErrors.push(err30);
+                    }
+                    errors++;
+                  }
+                  if (typeof data11 == "number" && isFinite(data11)) {
+                    if (data11 > 9007199254740991 || isNaN(data11)) {
+                      const err31 = { instancePath: instancePath + "/data/" + i0 + "/parts/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:HealthFigure/properties/parts/additionalProperties/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                      if (vErrors === null) {
+                        vErrors = [err31];
+                      } else {
+                        vErrors.push(err31);
+                      }
+                      errors++;
+                    }
+                    if (data11 < 0 || isNaN(data11)) {
+                      const err32 = { instancePath: instancePath + "/data/" + i0 + "/parts/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:HealthFigure/properties/parts/additionalProperties/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                      if (vErrors === null) {
+                        vErrors = [err32];
+                      } else {
+                        vErrors.push(err32);
+                      }
+                      errors++;
+                    }
+                  }
+                }
+              } else {
+                const err33 = { instancePath: instancePath + "/data/" + i0 + "/parts", schemaPath: "answer:HealthFigure/properties/parts/type", keyword: "type", params: { type: "object" } };
+                if (vErrors === null) {
+                  vErrors = [err33];
+                } else {
+                  vErrors.push(err33);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err34 = { instancePath: instancePath + "/data/" + i0, schemaPath: "answer:HealthFigure/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err35 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err35];
+        } else {
+          vErrors.push(err35);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err36 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err36];
+    } else {
+      vErrors.push(err36);
+    }
+    errors++;
+  }
+  validate518.errors = vErrors;
+  return errors === 0;
+}
+var answerAlertList = validate519;
+var schema886 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
+var schema888 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
+var schema889 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
+var schema890 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
+var pattern385 = new RegExp("^/v4/alerts/.+$", "u");
+var schema894 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
+function validate521(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -92374,7 +91355,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "began" || data1 === "continues" || data1 === "ended")) {
-        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema901.properties.phase.enum } };
+        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema894.properties.phase.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -92395,7 +91376,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "sent" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema901.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema894.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -92439,7 +91420,7 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema901.properties.error.type } };
+        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema894.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -92520,10 +91501,10 @@ function validate531(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate531.errors = vErrors;
+  validate521.errors = vErrors;
   return errors === 0;
 }
-function validate530(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate520(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -92655,7 +91636,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema895.properties, key0)) {
+      if (!func36.call(schema888.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -92677,7 +91658,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alert")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema895.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema888.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -92711,7 +91692,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern384.test(data2)) {
+        if (!pattern385.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/alerts/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -92742,7 +91723,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "integration_error" || data3 === "integration_held" || data3 === "deliveries_exhausted" || data3 === "report_failed" || data3 === "report_withheld" || data3 === "export_failed" || data3 === "store_alert" || data3 === "store_notifications_set_aside" || data3 === "events_set_aside")) {
-        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema896.enum } };
+        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema889.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -92763,7 +91744,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "open" || data4 === "ended")) {
-        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema897.enum } };
+        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema890.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -92825,7 +91806,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "integration" || data6 === "report" || data6 === "environment" || data6 === "store" || data6 === "consumer")) {
-            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema895.properties.holder.properties.kind.enum } };
+            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema888.properties.holder.properties.kind.enum } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -92859,7 +91840,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.title !== void 0) {
           let data8 = data5.title;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema895.properties.holder.properties.title.type } };
+            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema888.properties.holder.properties.title.type } };
             if (vErrors === null) {
               vErrors = [err33];
             } else {
@@ -92881,7 +91862,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.about !== void 0) {
       let data9 = data.about;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema895.properties.about.type } };
+        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema888.properties.about.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -92904,7 +91885,7 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.detail !== void 0) {
       let data11 = data.detail;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema895.properties.detail.type } };
+        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema888.properties.detail.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -93053,8 +92034,8 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data16.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate531(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate531.errors : vErrors.concat(validate531.errors);
+          if (!validate521(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate521.errors : vErrors.concat(validate521.errors);
             errors = vErrors.length;
           }
         }
@@ -93077,10 +92058,10 @@ function validate530(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate530.errors = vErrors;
+  validate520.errors = vErrors;
   return errors === 0;
 }
-function validate529(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate519(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -93165,7 +92146,7 @@ function validate529(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/alerts")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema893.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema886.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -93188,8 +92169,8 @@ function validate529(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate530(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate530.errors : vErrors.concat(validate530.errors);
+          if (!validate520(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate520.errors : vErrors.concat(validate520.errors);
             errors = vErrors.length;
           }
         }
@@ -93254,13 +92235,13 @@ function validate529(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate529.errors = vErrors;
+  validate519.errors = vErrors;
   return errors === 0;
 }
-var v4ListAlertsQuery = validate534;
-var schema907 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
-var schema908 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
-function validate534(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAlertsQuery = validate524;
+var schema900 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
+var schema901 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
+function validate524(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -93370,7 +92351,7 @@ function validate534(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "open" || data2 === "ended")) {
-        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema907.enum } };
+        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema900.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -93420,7 +92401,7 @@ function validate534(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data4 === "integration_error" || data4 === "integration_held" || data4 === "deliveries_exhausted" || data4 === "report_failed" || data4 === "report_withheld" || data4 === "export_failed" || data4 === "store_alert" || data4 === "store_notifications_set_aside" || data4 === "events_set_aside")) {
-              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema908.enum } };
+              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema901.enum } };
               if (vErrors === null) {
                 vErrors = [err13];
               } else {
@@ -93471,22 +92452,22 @@ function validate534(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate534.errors = vErrors;
+  validate524.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelList = validate535;
-var schema909 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
-var schema911 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
-var schema912 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
-var pattern391 = new RegExp("^/v4/notification-channels/.+$", "u");
-var schema913 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
+var answerNotificationChannelList = validate525;
+var schema902 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
+var schema904 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^(whsec_|….{4}$)", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
+var schema905 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
+var pattern392 = new RegExp("^/v4/notification-channels/.+$", "u");
+var schema906 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
 var func0 = require_equal().default;
-function validate537(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate527(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema913.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema906.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -93526,7 +92507,7 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema896.enum } };
+        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema889.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -93555,10 +92536,10 @@ function validate537(data, { instancePath = "", parentData, parentDataProperty, 
         }
     }
   }
-  validate537.errors = vErrors;
+  validate527.errors = vErrors;
   return errors === 0;
 }
-function validate536(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate526(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -93672,7 +92653,7 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema911.properties, key0)) {
+      if (!func36.call(schema904.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -93694,7 +92675,7 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema911.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema904.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -93728,7 +92709,7 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern391.test(data2)) {
+        if (!pattern392.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -93770,7 +92751,7 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "email" || data4 === "slack" || data4 === "webhook")) {
-        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema912.enum } };
+        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema905.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -93780,8 +92761,8 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate537(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate537.errors : vErrors.concat(validate537.errors);
+      if (!validate527(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate527.errors : vErrors.concat(validate527.errors);
         errors = vErrors.length;
       }
     }
@@ -93887,7 +92868,7 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data9 = data.last_error_message;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema911.properties.last_error_message.type } };
+        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema904.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -93989,10 +92970,10 @@ function validate536(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate536.errors = vErrors;
+  validate526.errors = vErrors;
   return errors === 0;
 }
-function validate535(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate525(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -94077,7 +93058,7 @@ function validate535(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/notification-channels")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema909.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema902.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -94100,8 +93081,8 @@ function validate535(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate536(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate536.errors : vErrors.concat(validate536.errors);
+          if (!validate526(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate526.errors : vErrors.concat(validate526.errors);
             errors = vErrors.length;
           }
         }
@@ -94166,19 +93147,19 @@ function validate535(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate535.errors = vErrors;
+  validate525.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannel = validate536;
-var v4CreateNotificationChannelBody = validate540;
-var schema923 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
-var schema924 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
-function validate542(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannel = validate526;
+var v4CreateNotificationChannelBody = validate530;
+var schema916 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
+var schema917 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
+function validate532(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema924.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema917.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -94225,7 +93206,7 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema908.enum } };
+          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema901.enum } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -94286,10 +93267,10 @@ function validate542(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
   }
-  validate542.errors = vErrors;
+  validate532.errors = vErrors;
   return errors === 0;
 }
-function validate541(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate531(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -94384,7 +93365,7 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email" || data1 === "slack" || data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema923.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema916.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -94394,8 +93375,8 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate542(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate542.errors : vErrors.concat(validate542.errors);
+      if (!validate532(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate532.errors : vErrors.concat(validate532.errors);
         errors = vErrors.length;
       }
     }
@@ -94462,22 +93443,22 @@ function validate541(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate541.errors = vErrors;
+  validate531.errors = vErrors;
   return errors === 0;
 }
-function validate540(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate530(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate541(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate541.errors : vErrors.concat(validate541.errors);
+  if (!validate531(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate531.errors : vErrors.concat(validate531.errors);
     errors = vErrors.length;
   }
-  validate540.errors = vErrors;
+  validate530.errors = vErrors;
   return errors === 0;
 }
-var v4GetNotificationChannelPath = validate545;
-function validate545(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetNotificationChannelPath = validate535;
+function validate535(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -94560,13 +93541,13 @@ function validate545(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate545.errors = vErrors;
+  validate535.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelTest = validate546;
-var schema928 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
-var pattern398 = new RegExp("^/v4/notification-channels/.+/test$", "u");
-function validate546(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannelTest = validate536;
+var schema921 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
+var pattern399 = new RegExp("^/v4/notification-channels/.+/test$", "u");
+function validate536(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -94648,7 +93629,7 @@ function validate546(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema928.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema921.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -94660,7 +93641,7 @@ function validate546(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern398.test(data1)) {
+        if (!pattern399.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -94693,7 +93674,7 @@ function validate546(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema928.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema921.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -94757,7 +93738,7 @@ function validate546(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema928.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema921.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -94775,12 +93756,12 @@ function validate546(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate546.errors = vErrors;
+  validate536.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate547;
-var schema929 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
-function validate547(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate537;
+var schema922 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
+function validate537(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -94862,7 +93843,7 @@ function validate547(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema929.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema922.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -94883,7 +93864,7 @@ function validate547(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema929.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema922.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -95007,12 +93988,12 @@ function validate547(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate547.errors = vErrors;
+  validate537.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate548;
-var schema931 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate548(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate538;
+var schema924 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate538(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -95094,7 +94075,7 @@ function validate548(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema931.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema924.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -95115,7 +94096,7 @@ function validate548(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema931.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema924.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -95416,11 +94397,11 @@ function validate548(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate548.errors = vErrors;
+  validate538.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate549;
-function validate549(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate539;
+function validate539(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -95507,12 +94488,12 @@ function validate549(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate549.errors = vErrors;
+  validate539.errors = vErrors;
   return errors === 0;
 }
-var answerTestClockReset = validate550;
-var schema935 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
-function validate550(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClockReset = validate540;
+var schema928 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
+function validate540(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -95567,7 +94548,7 @@ function validate550(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema935.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema928.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -95588,7 +94569,7 @@ function validate550(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema935.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema928.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -95609,7 +94590,7 @@ function validate550(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Reset queued")) {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema935.properties.message.enum } };
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema928.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -95627,13 +94608,579 @@ function validate550(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate550.errors = vErrors;
+  validate540.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate551;
-var schema936 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema938 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-function validate552(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerDueJobList = validate541;
+var schema929 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string", "enum": ["/v4/test-clock/due"] }, "data": { "type": "array", "items": { "$ref": "answer:DueJob" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:DueJobList" };
+var schema930 = { "type": "object", "required": ["object", "id", "at", "kind", "text", "reference", "customer_uid"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["due_job"] }, "id": { "type": "string" }, "at": { "$ref": "answer:Time" }, "kind": { "type": "string", "enum": ["automation_run", "delivery", "report_slot", "report_run", "export", "subscription", "integration_probe", "other"] }, "text": { "type": "string" }, "reference": { "type": ["object", "null"], "required": ["kind", "id", "url"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["automation_run", "delivery", "scheduled_report", "report_run", "export", "customer", "integration"] }, "id": { "type": "string" }, "url": { "type": "string", "pattern": "^/v4/.+$", "x-hint": "a path such as /v4/exports/a1" } } }, "customer_uid": { "type": ["string", "null"] } }, "$id": "answer:DueJob" };
+function validate542(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.at === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "at" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.kind === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "kind" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.text === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "text" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.reference === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reference" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.customer_uid === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "customer_uid" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "id" || key0 === "at" || key0 === "kind" || key0 === "text" || key0 === "reference" || key0 === "customer_uid")) {
+        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (!(data0 === "due_job")) {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema930.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      if (typeof data.id !== "string") {
+        const err10 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.at !== void 0) {
+      let data2 = data.at;
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err11 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err11];
+          } else {
+            vErrors.push(err11);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data2)) {
+          const err12 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+      } else {
+        const err13 = { instancePath: instancePath + "/at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.kind !== void 0) {
+      let data3 = data.kind;
+      if (typeof data3 !== "string") {
+        const err14 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (!(data3 === "automation_run" || data3 === "delivery" || data3 === "report_slot" || data3 === "report_run" || data3 === "export" || data3 === "subscription" || data3 === "integration_probe" || data3 === "other")) {
+        const err15 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema930.properties.kind.enum } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.text !== void 0) {
+      if (typeof data.text !== "string") {
+        const err16 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.reference !== void 0) {
+      let data5 = data.reference;
+      if (!(data5 && typeof data5 == "object" && !Array.isArray(data5)) && data5 !== null) {
+        const err17 = { instancePath: instancePath + "/reference", schemaPath: "#/properties/reference/type", keyword: "type", params: { type: schema930.properties.reference.type } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+      if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
+        if (data5.kind === void 0) {
+          const err18 = { instancePath: instancePath + "/reference", schemaPath: "#/properties/reference/required", keyword: "required", params: { missingProperty: "kind" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (data5.id === void 0) {
+          const err19 = { instancePath: instancePath + "/reference", schemaPath: "#/properties/reference/required", keyword: "required", params: { missingProperty: "id" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        if (data5.url === void 0) {
+          const err20 = { instancePath: instancePath + "/reference", schemaPath: "#/properties/reference/required", keyword: "required", params: { missingProperty: "url" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        for (const key1 in data5) {
+          if (!(key1 === "kind" || key1 === "id" || key1 === "url")) {
+            const err21 = { instancePath: instancePath + "/reference", schemaPath: "#/properties/reference/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+        if (data5.kind !== void 0) {
+          let data6 = data5.kind;
+          if (typeof data6 !== "string") {
+            const err22 = { instancePath: instancePath + "/reference/kind", schemaPath: "#/properties/reference/properties/kind/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err22];
+            } else {
+              vErrors.push(err22);
+            }
+            errors++;
+          }
+          if (!(data6 === "automation_run" || data6 === "delivery" || data6 === "scheduled_report" || data6 === "report_run" || data6 === "export" || data6 === "customer" || data6 === "integration")) {
+            const err23 = { instancePath: instancePath + "/reference/kind", schemaPath: "#/properties/reference/properties/kind/enum", keyword: "enum", params: { allowedValues: schema930.properties.reference.properties.kind.enum } };
+            if (vErrors === null) {
+              vErrors = [err23];
+            } else {
+              vErrors.push(err23);
+            }
+            errors++;
+          }
+        }
+        if (data5.id !== void 0) {
+          if (typeof data5.id !== "string") {
+            const err24 = { instancePath: instancePath + "/reference/id", schemaPath: "#/properties/reference/properties/id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err24];
+            } else {
+              vErrors.push(err24);
+            }
+            errors++;
+          }
+        }
+        if (data5.url !== void 0) {
+          let data8 = data5.url;
+          if (typeof data8 === "string") {
+            if (!pattern370.test(data8)) {
+              const err25 = { instancePath: instancePath + "/reference/url", schemaPath: "#/properties/reference/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
+              if (vErrors === null) {
+                vErrors = [err25];
+              } else {
+                vErrors.push(err25);
+              }
+              errors++;
+            }
+          } else {
+            const err26 = { instancePath: instancePath + "/reference/url", schemaPath: "#/properties/reference/properties/url/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err26];
+            } else {
+              vErrors.push(err26);
+            }
+            errors++;
+          }
+        }
+      }
+    }
+    if (data.customer_uid !== void 0) {
+      let data9 = data.customer_uid;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err27 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema930.properties.customer_uid.type } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err28 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err28];
+    } else {
+      vErrors.push(err28);
+    }
+    errors++;
+  }
+  validate542.errors = vErrors;
+  return errors === 0;
+}
+function validate541(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.has_more === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (!(data0 === "list")) {
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema929.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (!(data1 === "/v4/test-clock/due")) {
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema929.properties.url.enum } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data2 = data.data;
+      if (Array.isArray(data2)) {
+        const len0 = data2.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          if (!validate542(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate542.errors : vErrors.concat(validate542.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.has_more !== void 0) {
+      if (typeof data.has_more !== "boolean") {
+        const err10 = { instancePath: instancePath + "/has_more", schemaPath: "#/properties/has_more/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.next_cursor !== void 0) {
+      if (typeof data.next_cursor !== "string") {
+        const err11 = { instancePath: instancePath + "/next_cursor", schemaPath: "#/properties/next_cursor/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err12];
+    } else {
+      vErrors.push(err12);
+    }
+    errors++;
+  }
+  validate541.errors = vErrors;
+  return errors === 0;
+}
+var v4ListTestClockDueQuery = validate544;
+function validate544(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.limit === void 0) {
+      data.limit = 20;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "limit" || key0 === "starting_after")) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    let data0 = data.limit;
+    if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+      const err1 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (typeof data0 == "number" && isFinite(data0)) {
+      if (data0 > 100 || isNaN(data0)) {
+        const err2 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+      if (data0 < 1 || isNaN(data0)) {
+        const err3 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (data.starting_after !== void 0) {
+      let data1 = data.starting_after;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 256) {
+          const err4 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err5 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats4(data1)) {
+          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (!pattern3.test(data1)) {
+          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 1772355600000000.delivery.17" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      } else {
+        const err8 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err9 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err9];
+    } else {
+      vErrors.push(err9);
+    }
+    errors++;
+  }
+  validate544.errors = vErrors;
+  return errors === 0;
+}
+var answerAuditEntryList = validate545;
+var schema933 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema935 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+function validate546(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -95747,7 +95294,7 @@ function validate552(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema938.properties, key0)) {
+      if (!func36.call(schema935.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -95769,7 +95316,7 @@ function validate552(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema938.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema935.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -95906,7 +95453,7 @@ function validate552(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema938.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema935.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -95918,7 +95465,7 @@ function validate552(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema938.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema935.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -95930,7 +95477,7 @@ function validate552(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema938.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema935.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -95942,7 +95489,7 @@ function validate552(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema938.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema935.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -95954,7 +95501,7 @@ function validate552(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema938.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema935.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -95972,10 +95519,10 @@ function validate552(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate552.errors = vErrors;
+  validate546.errors = vErrors;
   return errors === 0;
 }
-function validate551(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate545(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -96060,7 +95607,7 @@ function validate551(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema936.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema933.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -96083,8 +95630,8 @@ function validate551(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate552(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate552.errors : vErrors.concat(validate552.errors);
+          if (!validate546(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate546.errors : vErrors.concat(validate546.errors);
             errors = vErrors.length;
           }
         }
@@ -96149,12 +95696,12 @@ function validate551(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate551.errors = vErrors;
+  validate545.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate555;
-var schema943 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
-function validate555(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate549;
+var schema940 = { "type": "string", "enum": ["secret_key", "api_key", "project_key", "grant", "operator", "cli", "system"], "$id": "input:ActorKind" };
+function validate549(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -96497,7 +96044,7 @@ function validate555(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "api_key" || data7 === "project_key" || data7 === "grant" || data7 === "operator" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema943.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema940.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -96632,15 +96179,15 @@ function validate555(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate555.errors = vErrors;
+  validate549.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate556;
-var schema944 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern405 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern406 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern408 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate556(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate550;
+var schema941 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern409 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern410 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern412 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+function validate550(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -96673,7 +96220,7 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema944.properties, key0)) {
+      if (!func36.call(schema941.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -96713,7 +96260,7 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern405.test(data0)) {
+        if (!pattern409.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -96762,7 +96309,7 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern406.test(data1)) {
+        if (!pattern410.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -96926,7 +96473,7 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema944.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema941.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -97102,7 +96649,7 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "billing_error")) {
-        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema944.properties.reason.enum } };
+        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema941.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -97297,7 +96844,7 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern408.test(data21)) {
+        if (!pattern412.test(data21)) {
           const err63 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err63];
@@ -97359,7 +96906,7 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern408.test(data23)) {
+        if (!pattern412.test(data23)) {
           const err69 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err69];
@@ -97390,7 +96937,7 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern408.test(data24)) {
+        if (!pattern412.test(data24)) {
           const err72 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err72];
@@ -97421,7 +96968,7 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern408.test(data25)) {
+        if (!pattern412.test(data25)) {
           const err75 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err75];
@@ -98042,7 +97589,7 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data44) {
           let data45 = data44[key6];
           if (typeof data45 !== "string" && !(typeof data45 == "number" && isFinite(data45)) && typeof data45 !== "boolean") {
-            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema944.properties.properties.additionalProperties.type } };
+            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema941.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err134];
             } else {
@@ -98090,13 +97637,13 @@ function validate556(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate556.errors = vErrors;
+  validate550.errors = vErrors;
   return errors === 0;
 }
-var answerDryRun = validate557;
-var schema949 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
-var schema950 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
-function validate557(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerDryRun = validate551;
+var schema946 = { "type": "object", "required": ["object", "status", "changes", "truncated"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["dry_run"] }, "status": { "type": "integer", "enum": [200, 201, 202, 204], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "changes": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:DryRunChange" } }, "truncated": { "type": "boolean" } }, "$id": "answer:DryRun" };
+var schema947 = { "type": "object", "required": ["action", "object", "id", "before", "after"], "additionalProperties": false, "properties": { "action": { "type": "string", "enum": ["create", "update", "delete", "send"] }, "object": { "type": "string", "minLength": 1 }, "id": { "type": ["string", "null"], "minLength": 1 }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} } }, "$id": "answer:DryRunChange" };
+function validate551(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -98160,7 +97707,7 @@ function validate557(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "dry_run")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema949.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema946.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -98181,7 +97728,7 @@ function validate557(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === 200 || data1 === 201 || data1 === 202 || data1 === 204)) {
-        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema949.properties.status.enum } };
+        const err8 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema946.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -98294,7 +97841,7 @@ function validate557(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "create" || data4 === "update" || data4 === "delete" || data4 === "send")) {
-                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema950.properties.action.enum } };
+                const err19 = { instancePath: instancePath + "/changes/" + i0 + "/action", schemaPath: "answer:DryRunChange/properties/action/enum", keyword: "enum", params: { allowedValues: schema947.properties.action.enum } };
                 if (vErrors === null) {
                   vErrors = [err19];
                 } else {
@@ -98328,7 +97875,7 @@ function validate557(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.id !== void 0) {
               let data6 = data3.id;
               if (typeof data6 !== "string" && data6 !== null) {
-                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema950.properties.id.type } };
+                const err22 = { instancePath: instancePath + "/changes/" + i0 + "/id", schemaPath: "answer:DryRunChange/properties/id/type", keyword: "type", params: { type: schema947.properties.id.type } };
                 if (vErrors === null) {
                   vErrors = [err22];
                 } else {
@@ -98351,7 +97898,7 @@ function validate557(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.before !== void 0) {
               let data7 = data3.before;
               if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema950.properties.before.type } };
+                const err24 = { instancePath: instancePath + "/changes/" + i0 + "/before", schemaPath: "answer:DryRunChange/properties/before/type", keyword: "type", params: { type: schema947.properties.before.type } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -98363,7 +97910,7 @@ function validate557(data, { instancePath = "", parentData, parentDataProperty, 
             if (data3.after !== void 0) {
               let data8 = data3.after;
               if (!(data8 && typeof data8 == "object" && !Array.isArray(data8)) && data8 !== null) {
-                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema950.properties.after.type } };
+                const err25 = { instancePath: instancePath + "/changes/" + i0 + "/after", schemaPath: "answer:DryRunChange/properties/after/type", keyword: "type", params: { type: schema947.properties.after.type } };
                 if (vErrors === null) {
                   vErrors = [err25];
                 } else {
@@ -98412,7 +97959,7 @@ function validate557(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate557.errors = vErrors;
+  validate551.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -98448,8 +97995,6 @@ export {
   answerAutomationRun,
   answerAutomationRunDetail,
   answerAutomationRunList,
-  answerAutomationStepCounts,
-  answerAutomationVersionList,
   answerCreatedApiKey,
   answerCustomerList,
   answerCustomerMetrics,
@@ -98459,6 +98004,7 @@ export {
   answerCustomerTimeline,
   answerCustomerView,
   answerDryRun,
+  answerDueJobList,
   answerEntitlement,
   answerEntitlementList,
   answerError,
@@ -98473,6 +98019,7 @@ export {
   answerExperimentsSummary,
   answerExport,
   answerExportList,
+  answerHealth,
   answerIdentity,
   answerIntegration,
   answerIntegrationConfig,
@@ -98482,6 +98029,7 @@ export {
   answerIntegrationTest,
   answerIntegrationsMeta,
   answerLedger,
+  answerLedgerRowList,
   answerNotificationChannel,
   answerNotificationChannelList,
   answerNotificationChannelTest,
@@ -98568,7 +98116,6 @@ export {
   v4GetAppleAdsReportQuery,
   v4GetAppleAdsSeriesQuery,
   v4GetAutomationPath,
-  v4GetAutomationStepCountsQuery,
   v4GetCustomerMetricsQuery,
   v4GetCustomerPath,
   v4GetEntitlementPath,
@@ -98600,16 +98147,17 @@ export {
   v4ListAnalyticsCohortPeopleQuery,
   v4ListAuditLogQuery,
   v4ListAutomationRunsQuery,
-  v4ListAutomationsQuery,
   v4ListCustomerTimelineQuery,
   v4ListCustomersQuery,
   v4ListEntitlementsQuery,
   v4ListEventsQuery,
   v4ListIntegrationDeliveriesQuery,
+  v4ListLedgerRowsQuery,
   v4ListOfferingsQuery,
   v4ListProductsQuery,
   v4ListScheduledReportRunsQuery,
   v4ListScheduledReportsQuery,
+  v4ListTestClockDueQuery,
   v4ListUserPurchaseAttemptsQuery,
   v4ListUserPurchasesQuery,
   v4ReplaceRemoteConfigurationPayloadBody,
@@ -98625,7 +98173,6 @@ export {
   v4SetUserPropertiesBody,
   v4TestIntegrationBody,
   v4UpdateAppleAdsEntityBody,
-  v4UpdateAutomationBody,
   v4UpdateAutomationStatusBody,
   v4UpdateEntitlementBody,
   v4UpdateExperimentBody,

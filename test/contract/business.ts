@@ -81,6 +81,7 @@ const RULES: Record<string, string> = {
   v4ReplayIntegrationDeliveries: 'to|events',
   v4UpdateStoreConfig: '\\w+',
   v4GetLedger: 'from|to',
+  v4ListLedgerRows: 'from|to|state',
   v4AdvanceTestClock: 'by|to|body',
 }
 

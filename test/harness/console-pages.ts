@@ -87,6 +87,14 @@ export const consolePages = ({ customer, event, key, at, report, reportRun, file
     empty: '.empty',
     drawers: [],
   },
+  {
+    name: 'promises',
+    path: '/promises',
+    full: '.health tbody tr',
+    empty: '.empty',
+    drawers: ['at=exports.kept', 'at=deliveries.because.exhausted'],
+  },
+  { name: 'sandbox', path: '/sandbox?env=sandbox', full: '.clock-now', empty: '.clock-now', drawers: ['at=reset'] },
   { name: 'settings', path: '/settings', full: '.pairs code', empty: '.pairs code', drawers: [] },
   { name: 'keys', isTab: true, path: '/settings?tab=keys', full: '[data-row]', empty: '.empty', drawers: [`at=${key}`] },
   { name: 'stores', isTab: true, path: '/settings?tab=stores', full: '.card h2', empty: '.card h2', drawers: ['at=apple', 'at=stripe'] },
@@ -298,7 +306,8 @@ export async function go(page: Page, path: string, wait: string): Promise<void> 
       throw new Error(`${path} has no ${wait}: ${text.slice(0, 400)}`, { cause: error })
     })
 }
-export const withSearch = (path: string, more: string): string => `${path}${path.includes('?') ? '&' : '?'}${more}`
+export const withSearch = (path: string, more: string): string =>
+  path.includes(more) ? path : `${path}${path.includes('?') ? '&' : '?'}${more}`
 
 /** Whatever a page may not do in any state: faults of access, style elements, more width than the screen, text that is cut and not told, text turned round. */
 export async function expectSoundly(page: Page, name: string, part?: string): Promise<void> {

@@ -90,6 +90,12 @@ async function liveThrough(call: Call): Promise<void> {
     '/v4/automation-runs?filter[status][]=failed&filter[status][]=retrying',
     `/v4/automation-runs?filter[event_name][]=${opened}`,
     '/v4/ledger',
+    '/v4/health',
+    '/v4/test-clock/due',
+    ...(['kept', 'declined', 'broken', 'outstanding', 'overdue'] as const).flatMap(state =>
+      ['automation_runs', 'deliveries', 'exports', 'report_slots'].map(kind => `/v4/ledger/rows?kind=${kind}&state=${state}`),
+    ),
+    '/v4/ledger/rows?kind=deliveries&state=held',
     `/v4/integrations/${events.id}/deliveries?filter[status][]=failed`,
   ])
     await must(call, 'GET', list)

@@ -84,7 +84,7 @@ const BEFORE: Record<string, (context: MakerContext, given: Given) => Promise<un
 const MAKERS_OF: Record<string, Record<string, Make>> = { v4ResendScheduledReportRun: { run_id: finishedReportRun } }
 
 /** Operations that exist only in the sandbox. */
-export const SANDBOX_ONLY = ['v4GetTestClock', 'v4AdvanceTestClock', 'v4ResetTestClock']
+export const SANDBOX_ONLY = ['v4GetTestClock', 'v4AdvanceTestClock', 'v4ResetTestClock', 'v4ListTestClockDue']
 
 export type OperationRequests = {
   key: string

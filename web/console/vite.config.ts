@@ -8,7 +8,9 @@ const DESCRIPTION = fileURLToPath(new URL('../../schemas/generated/openapi.json'
 const OPERATIONS = 'virtual:operations'
 
 const SCOPES = 'virtual:scopes'
-const MODULES: readonly string[] = [OPERATIONS, SCOPES]
+const SAMPLE = 'virtual:sample'
+const ORDERS = fileURLToPath(new URL('../../examples/cdnow.csv', import.meta.url))
+const MODULES: readonly string[] = [OPERATIONS, SCOPES, SAMPLE]
 
 type Described = {
   paths: Record<string, Record<string, { operationId?: string }>>
@@ -23,13 +25,17 @@ const used = (): Set<string> =>
     ),
   )
 
-/** Method and path of each operation that is used, and the scopes, out of the description: the typed client itself would add 40 kB to the pages. */
+/**
+ * Method and path of each operation that is used, and the scopes, out of the description: the typed client itself would add 40 kB to the pages. And the
+ * orders of the example, for the page that loads them.
+ */
 function described(): Plugin {
   return {
     name: 'described',
     resolveId: id => (MODULES.includes(id) ? `\0${id}` : undefined),
     load(id) {
       if (!MODULES.includes(id.slice(1))) return
+      if (id === `\0${SAMPLE}`) return `export const SAMPLE = ${JSON.stringify(readFileSync(ORDERS, 'utf8'))}`
       this.addWatchFile(DESCRIPTION)
       const { paths, components } = JSON.parse(readFileSync(DESCRIPTION, 'utf8')) as Described
       if (id === `\0${SCOPES}`) return `export const SCOPES = ${JSON.stringify(components.schemas.Scope.enum)}`

@@ -22,7 +22,7 @@ export const USER_DELETED = 'user_deleted'
 export const RUN_CANCELLED = 'run_cancelled'
 
 /** The result of an ended job in the ledger. */
-type Meaning = 'kept' | 'declined' | 'broken'
+export type Meaning = 'kept' | 'declined' | 'broken'
 
 const KEPT: Record<LedgerKind, string[]> = {
   report_slots: ['delivered', 'empty'],
@@ -44,4 +44,16 @@ export function classifyOutcome(kind: LedgerKind, outcome: string, reason: strin
   if (KEPT[kind].includes(outcome)) return 'kept'
   if (DECLINED[kind].includes(outcome) || (kind === 'deliveries' && REQUESTED_REASONS.includes(reason))) return 'declined'
   return 'broken'
+}
+
+const listed = (words: readonly string[]) => `(${words.map(word => `'${word}'`).join(', ')})`
+
+/** The same in SQL, over expressions of an ended job: its outcome, and its reason or the empty text. */
+export const meaningSql = (kind: LedgerKind, outcome: string, reason: string): string => {
+  const declined = [
+    ...(DECLINED[kind].length > 0 ? [`${outcome} in ${listed(DECLINED[kind])}`] : []),
+    ...(kind === 'deliveries' ? [`${reason} in ${listed(REQUESTED_REASONS)}`] : []),
+  ]
+  const second = declined.length > 0 ? ` when ${declined.join(' or ')} then 'declined'` : ''
+  return `case when ${outcome} in ${listed(KEPT[kind])} then 'kept'${second} else 'broken' end`
 }

@@ -1,14 +1,14 @@
 import type { Db } from '../../../store/connect.ts'
 import { automationsWithRuns, UNFINISHED_RUN } from '../../automations/automation-runs/run.ts'
-import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../../durable/jobs/groups.ts'
+import { GROUPS_OF_ENVIRONMENT } from '../../durable/jobs/groups.ts'
 import { OVERDUE_SECONDS } from '../../durable/jobs/job.ts'
-import { isWaiting } from '../../durable/jobs/sql.ts'
 import { outwardFrom, outwardTo } from '../../durable/ledger-history/compact.ts'
 import type { LedgerKind } from '../../durable/ledger-history/history.ts'
 import { OPEN_DELIVERY } from '../../integrations/deliveries/delivery.ts'
 import type { Environment } from '../../kernel/environment.ts'
 import { EXPORT_REASON } from '../../reporting/exports/export.ts'
-import type { Schedule } from '../../reporting/reports/slots.ts'
+import { OVERDUE } from './overdue.ts'
+import { UNTAKEN, type UntakenSlots } from './untaken.ts'
 
 /** The jobs of a kind with the same outcome and reason. `outcome` null: they have not ended. */
 export type LedgerGroup = { kind: LedgerKind; outcome: string | null; reason: string; count: number }
@@ -16,8 +16,6 @@ export type LedgerGroup = { kind: LedgerKind; outcome: string | null; reason: st
 export type OverdueJobs = { kind: LedgerKind; count: number; at: string; id: string | null }
 /** The open deliveries whose integration is not active: outstanding, and never overdue. `at`: when the first of them was created. */
 export type HeldDeliveries = { count: number; at: string | null }
-/** The schedule of an active report, and the first of its slots that no worker has taken. */
-export type UntakenSlots = Schedule & { next_slot: string }
 /** `from`, `to`: the requested edges, moved outward to the edges of compacted time. */
 export type LedgerCounts = {
   groups: LedgerGroup[]
@@ -34,17 +32,6 @@ const countSql = (kind: LedgerKind, from: string, open: string) => `
   select '${kind}' as kind, case when status not in ${open} then status end as outcome, coalesce(reason, '') as reason, count(*) as count
   from ${from} where '${kind}' = any ($4::text[]) and environment = $1 and created_at >= $2 and created_at < $3 group by status, reason`
 const RUNS = `(${automationsWithRuns('$1')}) a join automation_runs r using (automation_id)`
-
-// Whether runs and deliveries are overdue depends on their jobs: a run or delivery that waits has no due job, a paused run or a held delivery
-// has a job that is due later, and a job with a live lease is being executed. The jobs are read group by group: up to Postgres 17 a look for the
-// time alone reads the index entries of all jobs of the environment that wait.
-const overdueSql = (kind: LedgerKind, due: string, table: string, at: string, open: string) => `
-  select '${kind}' as kind, ${at} as at, t.id from groups g cross join lateral (
-    select id, due_at from due d where ${OF_GROUP} and due_at < $5::timestamptz - make_interval(secs => $6) and ${isWaiting('d')}
-    order by due_at offset 0) d
-  cross join lateral (select * from ${table} where number = d.id limit 1) t
-  where '${kind}' = any ($4::text[]) and g.kind = '${due}'
-    and t.environment = $1 and t.status in ${open} and t.created_at >= $2 and t.created_at < $3`
 
 const LEDGER = `
 with recursive ${GROUPS_OF_ENVIRONMENT}, counted as (
@@ -64,21 +51,7 @@ with recursive ${GROUPS_OF_ENVIRONMENT}, counted as (
     select kind, outcome, reason, sum(count)::bigint from ledger_compacted
     where environment = $1 and kind = any ($4::text[]) and span in ('hour', 'day') and due_at >= $2 and due_at < $3 group by kind, outcome, reason
   ),
-  overdue as (
-    ${overdueSql('automation_runs', 'automation-run', 'automation_runs', 'coalesce(t.due_at, d.due_at)', UNFINISHED_RUN)}
-      and not exists (select 1 from automations a where a.environment = $1 and a.id = t.automation_id and a.status = 'paused')
-    union all
-    ${overdueSql('deliveries', 'delivery', 'deliveries', 'coalesce(t.next_attempt_at, d.due_at)', OPEN_DELIVERY)}
-      and exists (select 1 from integrations i where i.number = t.integration and i.active = 1)
-    union all
-    select 'exports', created_at, id from exports
-    where 'exports' = any ($4::text[]) and environment = $1 and status in ('new', 'processing') and report_run is null
-      and created_at >= $2 and created_at < $3 and created_at < $5::timestamptz - make_interval(secs => $6)
-    union all
-    select 'report_slots', slot, id from report_runs
-    where 'report_slots' = any ($4::text[]) and environment = $1 and kind = 'scheduled' and status <> 'finished'
-      and slot >= $2 and slot < $3 and slot < $5::timestamptz - make_interval(secs => $6)
-  )
+  overdue as (${OVERDUE}  )
   select
     (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from counted c) as groups,
     (select coalesce(jsonb_agg(to_jsonb(l)), '[]') from (
@@ -86,11 +59,7 @@ with recursive ${GROUPS_OF_ENVIRONMENT}, counted as (
     (select jsonb_build_object('count', count(*), 'at', min(v.created_at)::text) from deliveries v
       where 'deliveries' = any ($4::text[]) and v.environment = $1 and v.created_at >= $2 and v.created_at < $3 and v.status in ${OPEN_DELIVERY}
         and exists (select 1 from integrations i where i.number = v.integration and i.active <> 1 and i.deleted_at is null)) as held,
-    (select coalesce(jsonb_agg(jsonb_build_object('next_slot', next_slot::text, 'send_at', send_at, 'timezone', timezone, 'cadence', cadence,
-        'weekday', weekday, 'day_of_month', day_of_month, 'on_dst_gap', on_dst_gap, 'on_dst_overlap', on_dst_overlap)), '[]')
-      from scheduled_reports
-      where 'report_slots' = any ($4::text[]) and environment = $1 and status = 'active' and deleted_at is null
-        and next_slot < $3 and next_slot <= $5) as untaken,
+    ${UNTAKEN} as untaken,
     ${outwardFrom('$7', '$1', '$4')} as "from", ${outwardTo('$8', '$1', '$4')} as "to"`
 
 /**

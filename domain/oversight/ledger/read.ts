@@ -2,8 +2,8 @@ import { apiTime, type Db } from '../../../store/connect.ts'
 import { OVERDUE_SECONDS } from '../../durable/jobs/job.ts'
 import { classifyOutcome, type LedgerKind } from '../../durable/ledger-history/history.ts'
 import type { Environment } from '../../kernel/environment.ts'
-import { slotsAfter } from '../../reporting/reports/slots.ts'
-import { countJobs, type LedgerCounts, type LedgerGroup, type LedgerWindow, type OverdueJobs, type UntakenSlots } from './counts.ts'
+import { countJobs, type LedgerCounts, type LedgerGroup, type LedgerWindow, type OverdueJobs } from './counts.ts'
+import { untakenSlots } from './untaken.ts'
 
 /** The jobs of one kind: promised = kept + declined + broken + outstanding. */
 export type LedgerEntry = {
@@ -64,7 +64,7 @@ export async function readLedger(
   }
 }
 
-const sameTime = (one: string, other: string) => Date.parse(one) === Date.parse(other)
+export const sameTime = (one: string, other: string) => Date.parse(one) === Date.parse(other)
 
 function entriesOf(kinds: readonly LedgerKind[], counts: LedgerCounts, window: LedgerWindow): LedgerEntry[] {
   const { groups, overdue } = withUntaken(counts, window)
@@ -75,29 +75,15 @@ function entriesOf(kinds: readonly LedgerKind[], counts: LedgerCounts, window: L
 }
 
 /** Slots that have passed and that no worker has taken are as outstanding as slots whose run has not ended. */
-function withUntaken(
-  { groups, overdue, untaken }: LedgerCounts,
-  { from, to, now }: LedgerWindow,
-): Pick<LedgerCounts, 'groups' | 'overdue'> {
+function withUntaken({ groups, overdue, untaken }: LedgerCounts, window: LedgerWindow): Pick<LedgerCounts, 'groups' | 'overdue'> {
   const kind = 'report_slots'
-  const end = Math.min(Date.parse(to), Date.parse(now) + 1)
-  const slots = untaken.flatMap(report => slotsBetween(report, Date.parse(from), end)).sort((a, b) => a - b)
-  const late = slots.filter(slot => slot < Date.parse(now) - OVERDUE_SECONDS * 1000)
+  const slots = untaken.flatMap(report => untakenSlots(report, window)).sort((a, b) => a - b)
+  const late = slots.filter(slot => slot < Date.parse(window.now) - OVERDUE_SECONDS * 1000)
   const at = (slot: number) => new Date(slot).toISOString().replace('T', ' ')
   return {
     groups: slots.length === 0 ? groups : [...groups, { kind, outcome: null, reason: '', count: slots.length }],
     overdue: late.length === 0 ? overdue : [...overdue, { kind, count: late.length, at: at(late[0]!), id: null }],
   }
-}
-
-/** The instants (ms) of a report's untaken slots in [from, end). */
-function slotsBetween(report: UntakenSlots, from: number, end: number): number[] {
-  const slots: number[] = []
-  for (const { at } of slotsAfter(report, Date.parse(report.next_slot) - 1)) {
-    if (at >= end) return slots
-    if (at >= from) slots.push(at)
-  }
-  return slots
 }
 
 const add = (counts: Record<string, number>, key: string, count: number) => {

@@ -49,8 +49,11 @@ export const isoDay = (second: number, zone: string) =>
   dateFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' }).format(second * 1000)
 
 /** The Unix second at which a calendar day begins in a zone. Where the clock skips midnight, the first moment after it. */
-export function startOf(day: string, zone: string): number {
-  const wanted = Date.parse(`${day}T00:00:00Z`) / 1000
+export const startOf = (day: string, zone: string): number => secondOf(`${day}T00:00`, zone)
+
+/** The Unix second of a time on the clocks of a zone, `2026-11-29T09:30`. Where they skip it, a moment beside it. */
+export function secondOf(local: string, zone: string): number {
+  const wanted = Date.parse(`${local}Z`) / 1000
   let found = wanted
   for (let i = 0; i < 2; i++) found = wanted - offsetAt(found, zone)
   return found

@@ -46,7 +46,7 @@ export function useRead<Name extends OperationName>(
 type Page = { data: readonly unknown[]; has_more: boolean; next_cursor?: string | null }
 type Paged = { [Name in OperationName]: Result<Name> extends Page ? Name : never }[OperationName]
 
-/** Reads a list with cursors, page after page: `rows` of all pages read so far, `more()` for the next one. */
+/** Reads a list with cursors, page after page: `data` is the rows of all pages read so far, `first` the whole first page, `more()` asks for the next one. */
 export function usePages<Name extends Paged>(name: Name, input?: Input<Name>, { topics, every, when = true }: ReadOptions = {}) {
   const place = usePlace()
   const key = [...keyOf(place, name, input as AnyInput), 'pages'] as const
@@ -66,5 +66,5 @@ export function usePages<Name extends Paged>(name: Name, input?: Input<Name>, { 
   })
   type Row = Result<Name> extends { data: readonly (infer Item)[] } ? Item : never
   const rows = read.data?.pages.flatMap(page => (page as Page).data as Row[])
-  return { ...read, data: rows, more: () => void read.fetchNextPage() }
+  return { ...read, data: rows, first: read.data?.pages[0], more: () => void read.fetchNextPage() }
 }

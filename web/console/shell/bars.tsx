@@ -5,6 +5,7 @@ import { useRead } from '../data/read.ts'
 import { usePreferences, useSession } from '../data/session.ts'
 import { moment } from '../parts/format.ts'
 import { t } from '../parts/t.ts'
+import { To } from '../parts/to.tsx'
 
 /** No page of the sandbox looks like one of production. */
 export function SandboxBar() {
@@ -17,6 +18,9 @@ export function SandboxBar() {
     <section className="sandbox-bar" aria-label={t('Sandbox')}>
       <b>{t('Sandbox')}</b>
       {data && <span>{t('its clock shows {now}', { now: moment(data.now, zone) })}</span>}
+      <To to="/sandbox" className="bar-link">
+        {t('Advance')}
+      </To>
     </section>
   )
 }

@@ -28,6 +28,8 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
       { to: '/reports', icon: 'mail', text: 'Reports', key: 'r' },
       { to: '/exports', icon: 'file', text: 'Exports', key: 'x' },
       { to: '/integrations', icon: 'plug', text: 'Integrations', key: 'i' },
+      { to: '/promises', icon: 'promise', text: 'Promises', key: 'p' },
+      { to: '/sandbox', icon: 'flask', text: 'Sandbox', key: 'b' },
       { to: '/audit', icon: 'audit', text: 'Audit', key: 'd' },
     ],
   },

@@ -5,6 +5,7 @@ import { t } from '../parts/t.ts'
 import { To } from '../parts/to.tsx'
 import { isAt, NAVIGATION } from './navigation.ts'
 import { OperatorMenu } from './operator-menu.tsx'
+import { Overdue } from './overdue.tsx'
 import type { Overlay } from './shell.tsx'
 import { Switcher } from './switcher.tsx'
 
@@ -39,6 +40,7 @@ export function Side({ open }: { open: (overlay: Overlay) => void }) {
               >
                 <Icon name={icon} />
                 {text}
+                {to === '/promises' && <Overdue />}
               </To>
             ))}
         </div>

@@ -3717,6 +3717,93 @@ export type IntegrationReplay = {
  */
 export type LedgerKind = 'report_slots' | 'automation_runs' | 'deliveries' | 'exports';
 
+/**
+ * What became of it; `overdue` and `held` are parts of `outstanding`, and deliveries alone are held.
+ */
+export type LedgerState = 'kept' | 'declined' | 'broken' | 'outstanding' | 'overdue' | 'held';
+
+export type LedgerRow = {
+    object: 'ledger_row';
+    kind: LedgerKind;
+    state: LedgerState;
+    /**
+     * Id of the report run, automation run, delivery or export; null for a slot that has not started.
+     */
+    id: string | null;
+    url: string | null;
+    /**
+     * When it fell due, as the ledger counts it; of an overdue one the time that has passed.
+     */
+    at: string;
+    due_at: NullableTime;
+    /**
+     * Its final status or outcome; null while it has not ended.
+     */
+    outcome: string | null;
+    reason: string | null;
+    customer_uid: string | null;
+    /**
+     * What it belongs to; null of exports.
+     */
+    parent: {
+        kind: 'scheduled_report' | 'automation' | 'integration';
+        id: string;
+        /**
+         * Null when it is deleted.
+         */
+        name: string | null;
+        url: string;
+    } | null;
+};
+
+export type LedgerRowList = {
+    object: 'list';
+    url: '/v4/ledger/rows';
+    from: Time;
+    to: Time;
+    generated_at: Time;
+    /**
+     * How many more the ledger counts, whose rows are not stored any more.
+     */
+    removed: number;
+    data: Array<LedgerRow>;
+    has_more: boolean;
+    /**
+     * Only when `has_more` is true.
+     */
+    next_cursor?: string;
+};
+
+export type Health = {
+    object: 'health';
+    url: '/v4/health';
+    generated_at: Time;
+    status: 'ok' | 'degraded';
+    data: Array<HealthFigure>;
+};
+
+export type HealthFigure = {
+    figure: 'overdue' | 'late_timers' | 'held' | 'unread_events' | 'set_aside_events' | 'unremoved_files' | 'failed_report_runs' | 'marked_users' | 'set_aside_users' | 'store_pending' | 'store_set_aside' | 'store_unacknowledged' | 'store_alerts';
+    /**
+     * How many there are, counted up to 10,000 of each part.
+     */
+    count: number;
+    /**
+     * How long the first of them has waited; null where it is not known.
+     */
+    oldest_seconds: number | null;
+    /**
+     * Whether somebody should act.
+     */
+    is_degraded: boolean;
+    /**
+     * By kind, integration, consumer, report, store or alert.
+     */
+    parts: {
+        [key: string]: number;
+    };
+};
+
 export type Ledger = {
     object: 'ledger';
     url: '/v4/ledger';
@@ -5205,6 +5292,37 @@ export type TestClockAdvance = {
      * Later than now, at most one year ahead.
      */
     to?: string;
+};
+
+export type DueJob = {
+    object: 'due_job';
+    id: string;
+    at: Time;
+    kind: 'automation_run' | 'delivery' | 'report_slot' | 'report_run' | 'export' | 'subscription' | 'integration_probe' | 'other';
+    /**
+     * What happens, in one sentence without a full stop.
+     */
+    text: string;
+    /**
+     * What it is about.
+     */
+    reference: {
+        kind: 'automation_run' | 'delivery' | 'scheduled_report' | 'report_run' | 'export' | 'customer' | 'integration';
+        id: string;
+        url: string;
+    } | null;
+    customer_uid: string | null;
+};
+
+export type DueJobList = {
+    object: 'list';
+    url: '/v4/test-clock/due';
+    data: Array<DueJob>;
+    has_more: boolean;
+    /**
+     * Only when `has_more` is true.
+     */
+    next_cursor?: string;
 };
 
 export type UserEntitlementGrant = {
@@ -17857,6 +17975,149 @@ export type V4GetLedgerResponses = {
 
 export type V4GetLedgerResponse = V4GetLedgerResponses[keyof V4GetLedgerResponses];
 
+export type V4ListLedgerRowsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * Jobs of this kind; a key needs the scope of their resource as well.
+         */
+        kind: LedgerKind;
+        /**
+         * Jobs of this state.
+         */
+        state: LedgerState;
+        /**
+         * Jobs with this final status or outcome only.
+         */
+        outcome?: string;
+        /**
+         * Jobs with this reason only.
+         */
+        reason?: string;
+        /**
+         * As of the ledger.
+         */
+        from?: string;
+        /**
+         * As of the ledger.
+         */
+        to?: string;
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/ledger/rows';
+};
+
+export type V4ListLedgerRowsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListLedgerRowsError = V4ListLedgerRowsErrors[keyof V4ListLedgerRowsErrors];
+
+export type V4ListLedgerRowsResponses = {
+    /**
+     * A page of jobs; it may have fewer than `limit`, or none, and still be followed by another one.
+     */
+    200: LedgerRowList;
+};
+
+export type V4ListLedgerRowsResponse = V4ListLedgerRowsResponses[keyof V4ListLedgerRowsResponses];
+
+export type V4GetHealthData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/health';
+};
+
+export type V4GetHealthErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetHealthError = V4GetHealthErrors[keyof V4GetHealthErrors];
+
+export type V4GetHealthResponses = {
+    /**
+     * The figures, each once.
+     */
+    200: Health;
+};
+
+export type V4GetHealthResponse = V4GetHealthResponses[keyof V4GetHealthResponses];
+
 export type V4ListAlertsData = {
     body?: never;
     headers?: {
@@ -18532,6 +18793,70 @@ export type V4ResetTestClockResponses = {
 };
 
 export type V4ResetTestClockResponse = V4ResetTestClockResponses[keyof V4ResetTestClockResponses];
+
+export type V4ListTestClockDueData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/test-clock/due';
+};
+
+export type V4ListTestClockDueErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListTestClockDueError = V4ListTestClockDueErrors[keyof V4ListTestClockDueErrors];
+
+export type V4ListTestClockDueResponses = {
+    /**
+     * A page of due jobs.
+     */
+    200: DueJobList;
+};
+
+export type V4ListTestClockDueResponse = V4ListTestClockDueResponses[keyof V4ListTestClockDueResponses];
 
 export type V4ListAuditLogData = {
     body?: never;

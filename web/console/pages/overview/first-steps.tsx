@@ -17,7 +17,6 @@ export function useIsNew(): boolean | undefined {
 export function FirstSteps() {
   const now = new Date().toISOString().replace(/\.\d+Z/, 'Z')
   const curl = `curl ${location.origin}/v4/events -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '${EVENT.replace('NOW', now)}'`
-  const sample = 'npm run cli -- import examples/cdnow.csv'
   return (
     <Card title={t('Three steps to the first figure')} className="first-steps">
       <ol>
@@ -38,8 +37,11 @@ export function FirstSteps() {
         </li>
         <li>
           <Step icon="chart" title={t('Or look at data of others')}>
-            {t('A file of purchases gives charts, cohorts and customers to look at, best in the sandbox:')}
-            <Copy text={sample} />
+            {t('A thousand orders of a shop of music give charts, cohorts and customers to look at, in the sandbox:')}{' '}
+            <To to="/sandbox" search={{ env: 'sandbox' }} className="link">
+              {t('load the sample')}
+            </To>
+            .
           </Step>
         </li>
       </ol>
