@@ -32,7 +32,10 @@ const CLOSED: Outgoing = {
 const LIMIT_MS = 1_000
 
 /** The first request that the destination makes for the event. Nothing is sent. */
-export async function makeRequest(destination: EventDestination, { id, settings, occurrence }: DeliveryContent): Promise<MadeRequest | null> {
+export async function makeRequest(
+  destination: EventDestination,
+  { id, settings, occurrence }: DeliveryContent,
+): Promise<MadeRequest | null> {
   const { outgoing, first } = noting(CLOSED)
   await sendWithin(LIMIT_MS, [], signal => destination.send(occurrence, { outgoing, settings, deliveryId: id, signal }))
   const request = first()
