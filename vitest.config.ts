@@ -9,7 +9,17 @@ const isNamed = parseCLI(['vitest', ...process.argv.slice(2)], { allowUnknownOpt
 const filesOf = (names: string[]): string[] => names.map(name => `test/${name}.test.ts`)
 const isDeno = 'Deno' in globalThis
 /** What takes minutes in a browser is run by name: `npm run test:console`. */
-const BY_NAME = ['console/automations', 'console/states', 'console/charts', 'console/customers', 'console/project-pages', 'console/runs', 'console/reports', 'console/integrations', 'console/promises']
+const BY_NAME = [
+  'console/automations',
+  'console/states',
+  'console/charts',
+  'console/customers',
+  'console/project-pages',
+  'console/runs',
+  'console/reports',
+  'console/integrations',
+  'console/promises',
+]
 
 // Of this hour: see test/harness/effort.ts.
 process.env.TEST_TURN ??= String(Math.floor(Date.now() / 3_600_000))

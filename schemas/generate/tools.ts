@@ -4,10 +4,10 @@ import type { OperationFacts } from './facts.ts'
 import { type Document, follow, type OperationObject, type Parameter, type Schema } from './schema.ts'
 
 /** Bytes of JSON. Clients put the whole list before a model at every turn. */
-const MOST_OF_LIST = 122_500
+const MOST_OF_LIST = 119_500
 const MOST_OF_TOOL = 6_000
 const STEP = 50
-const MOST_OF_SENTENCE = 160
+const MOST_OF_SENTENCE = 120
 
 /** Operations that call third parties, beside purchases. */
 const OPEN_WORLD = new Set([
@@ -42,8 +42,8 @@ function sentence(text: string | undefined): string | undefined {
         .trimEnd()} …`
 }
 
-/** How much of a shape is shown: to which depth, down to which depth with descriptions, and whether with bounds. */
-type Detail = { depth: number; described: number; bounds: boolean }
+/** How much of a shape is shown: to which depth, down to which depth with descriptions, whether with bounds, and how many values and defaults. */
+type Detail = { depth: number; described: number; bounds: boolean; values?: number }
 /** From the finest to the coarsest; the arguments themselves are at depth 1. */
 const DETAILS: Detail[] = [
   { depth: 9, described: 9, bounds: true },
@@ -56,6 +56,7 @@ const DETAILS: Detail[] = [
   { depth: 2, described: 1, bounds: false },
   { depth: 2, described: 0, bounds: false },
   { depth: 1, described: 0, bounds: false },
+  { depth: 1, described: 0, bounds: false, values: 12 },
 ]
 
 const KEPT = ['type', 'enum', 'default']
@@ -87,9 +88,11 @@ function shapeOf(document: Document, detail: Detail, schema: Schema, depth = 1, 
   return out
 }
 
-function typed(schema: Schema, { bounds }: Detail): Schema {
+function typed(schema: Schema, { bounds, values = Number.POSITIVE_INFINITY }: Detail): Schema {
   const out: Schema = {}
   for (const keyword of bounds ? [...KEPT, ...BOUNDS] : KEPT) if (schema[keyword] !== undefined) out[keyword] = schema[keyword]
+  if (out.enum && out.enum.length > values) delete out.enum
+  if (values < Number.POSITIVE_INFINITY) delete out.default
   if (schema.format === 'date-time' || schema.format === 'date') out.format = schema.format
   // A text that must be one of some needs no type.
   if (out.enum?.every(value => typeof value === 'string')) delete out.type
@@ -202,7 +205,6 @@ function tool({ document, facts, operation, parameters }: Source, detail: Detail
   if (facts.dryRun) properties.dry_run ??= { type: 'boolean' }
   if (confirm) Object.assign(properties, CONFIRMATION)
   const last = parameters.filter(p => p.in === 'path').at(-1)?.name ?? null
-  const isList = facts.pagination !== 'none'
   return {
     id,
     listed: {
@@ -210,16 +212,8 @@ function tool({ document, facts, operation, parameters }: Source, detail: Detail
       title: operation.summary ?? name,
       description: sentence(operation.description) ?? operation.summary ?? name,
       inputSchema: withDefinitions(objectOf(properties, required)),
-      outputSchema: {
-        type: 'object',
-        properties: {
-          status: { type: 'integer' },
-          result: {},
-          ...(isList && { truncated: {} }),
-          ...(!isRead && { dry_run: {} }),
-          ...(confirm && { confirmation: {} }),
-        },
-      },
+      // All have these; what only some have, as `truncated` or `confirmation`, is told by the result itself.
+      outputSchema: { type: 'object', properties: { status: { type: 'integer' }, result: {} } },
       // What is not said has the value that the protocol gives it.
       annotations: {
         ...(isRead ? { readOnlyHint: true } : { destructiveHint: confirm === 'always' }),

@@ -2459,6 +2459,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/exports/{export_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Export id.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                export_id: components["parameters"]["ExportId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel an export
+         * @description Ends an unfinished export and removes what is written; one that is cancelled already stays so, 409 `conflict` when it has ended otherwise or is the file of a scheduled report.
+         */
+        post: operations["v4CancelExport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/scheduled-reports": {
         parameters: {
             query?: never;
@@ -2515,6 +2547,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/scheduled-reports/slots": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Preview the slots of a schedule
+         * @description The next slots that a report with this schedule would have if it became active now.
+         */
+        get: operations["v4PreviewScheduledReportSlots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/scheduled-reports/{report_id}": {
         parameters: {
             query?: never;
@@ -2550,6 +2608,38 @@ export interface paths {
          * @description Its unfinished runs end as withheld, `report_deleted`, and its runs can no longer be listed; the ledger keeps them.
          */
         delete: operations["v4DeleteScheduledReport"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/scheduled-reports/{report_id}/slots": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the next slots of a scheduled report
+         * @description The slots that are ahead, or due and not taken; of a draft those that it would have if it became active now.
+         */
+        get: operations["v4ListScheduledReportSlots"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2696,7 +2786,7 @@ export interface paths {
         };
         /**
          * Get the providers
-         * @description Every provider with the platforms that it knows, by category.
+         * @description Every provider with the platforms that it knows and its settings, by category.
          */
         get: operations["v4GetIntegrationsMeta"];
         put?: never;
@@ -2892,6 +2982,80 @@ export interface paths {
         get: operations["v4ListIntegrationDeliveries"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/{integration_id}/deliveries/{delivery_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+                /**
+                 * @description Id of the delivery.
+                 * @example dlv_0mx4k9s2t00b4h8w6r3e
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a delivery
+         * @description One delivery with its last 20 attempts and the request that it makes, without secrets and signatures.
+         */
+        get: operations["v4GetIntegrationDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/integrations/{integration_id}/deliveries/{delivery_id}/resend": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+                /**
+                 * @description Id of the delivery.
+                 * @example dlv_0mx4k9s2t00b4h8w6r3e
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resend a delivery
+         * @description Sends one ended delivery again, as a replay does: 409 `conflict` while it is under way, when its run was cancelled, and unless the integration is active.
+         */
+        post: operations["v4ResendIntegrationDelivery"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3100,6 +3264,32 @@ export interface paths {
          * @description Runs of the automation, newest first. There is exactly one for every event that an active or paused automation names as initiator, those that were skipped included, and one for every replay.
          */
         get: operations["v4ListAutomationRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/automation-runs": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the runs of all automations
+         * @description Runs of all automations, newest first; with filters that few meet, a page may be short although `has_more` is true.
+         */
+        get: operations["v4ListAllAutomationRuns"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3561,7 +3751,7 @@ export interface paths {
          *     | `report_slots` | every slot of an active report; the slot | delivered, empty | withheld, skipped | failed |
          *     | `automation_runs` | every run; its creation | succeeded | skipped, cancelled | failed |
          *     | `deliveries` | every delivery; its creation | delivered | failed because the integration or the customer was deleted | failed otherwise |
-         *     | `exports` | every export that is not of a report; its creation | done | – | failed |
+         *     | `exports` | every export that is not of a report; its creation | done | cancelled | failed |
          */
         get: operations["v4GetLedger"];
         put?: never;
@@ -6605,6 +6795,9 @@ export interface components {
             url: components["schemas"]["AutomationRunUrl"];
             automation_id: string;
             automation_version: number;
+            /** @description Null when the automation was deleted. */
+            automation_name: string | null;
+            automation_status: components["schemas"]["NullableAutomationStatus"];
             user_id: string | null;
             event: components["schemas"]["AutomationRunEvent"];
             status: components["schemas"]["AutomationRunStatus"];
@@ -6612,6 +6805,11 @@ export interface components {
             /** @description Id of the step that is under way, from the beginning of its first attempt. */
             current_step: string | null;
             due_at: components["schemas"]["NullableTime"];
+            /** @description Whether the step that is under way has failed and is tried again, also by its delivery. */
+            is_retrying: boolean;
+            next_attempt_at: components["schemas"]["NullableTime"];
+            /** @description Of a run that is retrying or has failed, the error of the last attempt that failed. */
+            last_error: string | null;
             /** @description Id of the run that it repeats. */
             replay_of: string | null;
             created_at: components["schemas"]["Time"];
@@ -6625,6 +6823,9 @@ export interface components {
             url: components["schemas"]["AutomationRunUrl"];
             automation_id: string;
             automation_version: number;
+            /** @description Null when the automation was deleted. */
+            automation_name: string | null;
+            automation_status: components["schemas"]["NullableAutomationStatus"];
             user_id: string | null;
             event: components["schemas"]["AutomationRunEvent"];
             status: components["schemas"]["AutomationRunStatus"];
@@ -6632,6 +6833,11 @@ export interface components {
             /** @description Id of the step that is under way, from the beginning of its first attempt. */
             current_step: string | null;
             due_at: components["schemas"]["NullableTime"];
+            /** @description Whether the step that is under way has failed and is tried again, also by its delivery. */
+            is_retrying: boolean;
+            next_attempt_at: components["schemas"]["NullableTime"];
+            /** @description Of a run that is retrying or has failed, the error of the last attempt that failed. */
+            last_error: string | null;
             /** @description Id of the run that it repeats. */
             replay_of: string | null;
             created_at: components["schemas"]["Time"];
@@ -6639,14 +6845,60 @@ export interface components {
             finished_at: components["schemas"]["NullableTime"];
             /** @description The timeline, in order of begin. */
             steps: components["schemas"]["AutomationRunStep"][];
+            /** @description The steps that come next, without those nested in them; empty when the run has ended. */
+            ahead: components["schemas"]["AutomationStepAhead"][];
         };
-        AutomationRunStep: {
+        /**
+         * @description Null when the automation was deleted.
+         * @enum {string|null}
+         */
+        NullableAutomationStatus: "active" | "inactive" | "paused" | null;
+        /**
+         * @description The set may grow.
+         * @enum {string}
+         */
+        AutomationRunStepType: "delay" | "wait_until" | "wait_for_event" | "branch" | "webhook" | "email" | "push" | "screen" | "grant_entitlement" | "set_property" | "exit";
+        /** @description The step as the version of the run has it, without nested steps. */
+        PinnedAutomationStep: {
+            [key: string]: unknown;
+        } | null;
+        AutomationStepAhead: {
             step_id: string;
+            type: components["schemas"]["AutomationRunStepType"];
+            /**
+             * Format: date-time
+             * @description When it begins at the latest if nothing fails; null when that is open.
+             * @example 2026-03-03T09:00:00Z
+             */
+            begins_by: string | null;
+            definition: components["schemas"]["PinnedAutomationStep"];
+        };
+        /** @description The delivery of a webhook step, as long as it is kept. */
+        AutomationRunDelivery: {
+            id: string;
+            integration_id: string;
             /**
              * @description The set may grow.
              * @enum {string}
              */
-            type: "delay" | "wait_until" | "wait_for_event" | "branch" | "webhook" | "email" | "push" | "screen" | "grant_entitlement" | "set_property" | "exit";
+            status: "pending" | "retrying" | "held" | "delivered" | "failed";
+            reason: string | null;
+            attempt_count: number;
+            next_attempt_at: components["schemas"]["NullableTime"];
+            attempts: components["schemas"]["AutomationRunDeliveryAttempt"][];
+        } | null;
+        AutomationRunDeliveryAttempt: {
+            number: number;
+            started_at: components["schemas"]["Time"];
+            /** @example 84 */
+            duration_ms: number | null;
+            /** @example 500 */
+            http_status: number | null;
+            error: string | null;
+        };
+        AutomationRunStep: {
+            step_id: string;
+            type: components["schemas"]["AutomationRunStepType"];
             /**
              * @description The set may grow.
              * @enum {string}
@@ -6664,6 +6916,8 @@ export interface components {
                 [key: string]: unknown;
             } | null;
             attempts: components["schemas"]["AutomationRunAttempt"][];
+            delivery: components["schemas"]["AutomationRunDelivery"];
+            definition: components["schemas"]["PinnedAutomationStep"];
         };
         AutomationRunAttempt: {
             number: number;
@@ -6678,6 +6932,14 @@ export interface components {
         AutomationRunList: {
             object: components["schemas"]["ListObject"];
             url: string;
+            data: components["schemas"]["AutomationRun"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        AllAutomationRunsList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/automation-runs";
             data: components["schemas"]["AutomationRun"][];
             has_more: components["schemas"]["HasMore"];
             next_cursor?: components["schemas"]["NextCursor"];
@@ -8283,8 +8545,11 @@ export interface components {
          *       "include": [],
          *       "segment_id": null,
          *       "rows_written": 120000,
+         *       "rows_expected": 480000,
          *       "error": null,
-         *       "manifest": null
+         *       "manifest": null,
+         *       "report_id": null,
+         *       "report_run_id": null
          *     }
          */
         Export: {
@@ -8293,10 +8558,10 @@ export interface components {
             id: string;
             url: string;
             /**
-             * @description `new`, `processing`, then `done` or `failed`. The set may grow.
+             * @description `new`, `processing`, then `done`, `failed` or `cancelled`. The set may grow.
              * @enum {string}
              */
-            status: "new" | "processing" | "done" | "failed";
+            status: "new" | "processing" | "done" | "failed" | "cancelled";
             /**
              * @description As asked; null is all.
              * @enum {string|null}
@@ -8331,8 +8596,14 @@ export interface components {
             segment_id: string | null;
             /** @description Progress; grows while processing. Afterwards the rows of the file, fewer when customers were erased since. */
             rows_written: number;
+            /** @description Of all events of a window, at most so many rows; null where only reading tells. */
+            rows_expected: number | null;
             error: components["schemas"]["ExportFailure"];
             manifest: components["schemas"]["ExportManifest"];
+            /** @description The scheduled report whose file it is. */
+            report_id: string | null;
+            /** @description The run of that report. */
+            report_run_id: string | null;
         };
         /** @description Why it failed, otherwise null. */
         ExportFailure: {
@@ -8504,6 +8775,21 @@ export interface components {
          *                 "iOS",
          *                 "Android",
          *                 "Stripe"
+         *               ],
+         *               "takes": [
+         *                 "events",
+         *                 "reports",
+         *                 "automations"
+         *               ],
+         *               "settings": [
+         *                 {
+         *                   "name": "url",
+         *                   "type": "url",
+         *                   "required": true,
+         *                   "choice": "address",
+         *                   "secret": false,
+         *                   "default": null
+         *                 }
          *               ]
          *             }
          *           ]
@@ -8524,7 +8810,37 @@ export interface components {
                 title: string;
                 slug: components["schemas"]["ProviderSlug"];
                 allowedStores: components["schemas"]["IntegrationPlatform"][];
+                /** @description What it receives of the service. */
+                takes: ("events" | "reports" | "automations")[];
+                /** @description What a configuration of it may name. */
+                settings: components["schemas"]["ProviderSetting"][];
             }[];
+        };
+        /**
+         * @example {
+         *       "name": "url",
+         *       "type": "url",
+         *       "required": true,
+         *       "choice": "address",
+         *       "secret": false,
+         *       "default": null
+         *     }
+         */
+        ProviderSetting: {
+            name: string;
+            /**
+             * @description `long`: a key of up to 16 KiB; `emails`: a list of addresses; `signing_secret`: `whsec_` and base64.
+             * @enum {string}
+             */
+            type: "text" | "long" | "url" | "email" | "port" | "boolean" | "emails" | "signing_secret";
+            /** @description Whether the integration cannot be started without it. */
+            required: boolean;
+            /** @description Of the settings with the same choice, one is enough. */
+            choice: string | null;
+            /** @description Whether it is never shown again. */
+            secret: boolean;
+            /** @description The value when it is unset, as a text. */
+            default: string | null;
         };
         /**
          * @example {
@@ -8694,7 +9010,6 @@ export interface components {
             object: "integration_delivery";
             /** @description The `webhook-id` of all its attempts. */
             id: string;
-            /** @description Only a name; no operation reads one delivery. */
             url: string;
             integration_id: string;
             event_id: string;
@@ -8718,6 +9033,130 @@ export interface components {
             next_attempt_at: components["schemas"]["NullableTime"];
             delivered_at: components["schemas"]["NullableTime"];
             created_at: components["schemas"]["Time"];
+        };
+        /**
+         * @example {
+         *       "object": "integration_delivery",
+         *       "id": "dlv_0mx4k9s2t00b4h8w6r3e",
+         *       "url": "/v4/integrations/int_0mx4k2f8a00c7q1zt5bw/deliveries/dlv_0mx4k9s2t00b4h8w6r3e",
+         *       "integration_id": "int_0mx4k2f8a00c7q1zt5bw",
+         *       "event_id": "evt_4Jq8ZtW0bXc6RmYd2KpL",
+         *       "event_name": "trial_started",
+         *       "user_id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "source": "event",
+         *       "run_id": null,
+         *       "status": "delivered",
+         *       "reason": null,
+         *       "attempt_count": 1,
+         *       "attempts": [
+         *         {
+         *           "number": 1,
+         *           "started_at": "2026-03-01T09:00:00Z",
+         *           "duration_ms": 84,
+         *           "http_status": 200,
+         *           "error": null,
+         *           "response": "ok",
+         *           "same_request": true
+         *         }
+         *       ],
+         *       "next_attempt_at": null,
+         *       "delivered_at": "2026-03-01T09:00:00Z",
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "replay_id": null,
+         *       "request": {
+         *         "method": "POST",
+         *         "address": "https://billing.example.org/events",
+         *         "headers": {
+         *           "webhook-id": "dlv_0mx4k9s2t00b4h8w6r3e",
+         *           "webhook-timestamp": "…",
+         *           "webhook-signature": "…",
+         *           "content-type": "application/json"
+         *         },
+         *         "body": "{\"event_name\":\"trial_started\",\"user_id\":\"QON_5f0c1d2e3b4a59687766554433221100\"}",
+         *         "body_length": 78
+         *       }
+         *     }
+         */
+        IntegrationDeliveryDetail: {
+            /** @enum {string} */
+            object: "integration_delivery";
+            /** @description The `webhook-id` of all its attempts. */
+            id: string;
+            url: string;
+            integration_id: string;
+            event_id: string;
+            /** @description Slug of the event. */
+            event_name: string;
+            user_id: string | null;
+            /** @enum {string} */
+            source: "event" | "automation";
+            /** @description The automation run that sent it. */
+            run_id: string | null;
+            status: components["schemas"]["IntegrationDeliveryStatus"];
+            /**
+             * @description Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days; `run_cancelled`: the automation run that sent it was cancelled.
+             * @enum {string|null}
+             */
+            reason: "exhausted" | "gone" | "rejected" | "expired" | "integration_deleted" | "run_cancelled" | null;
+            /** @description How often it was sent, or may have been. */
+            attempt_count: number;
+            /** @description The last 20, oldest first. */
+            attempts: components["schemas"]["DeliveryAttemptDetail"][];
+            next_attempt_at: components["schemas"]["NullableTime"];
+            delivered_at: components["schemas"]["NullableTime"];
+            created_at: components["schemas"]["Time"];
+            /** @description The last replay or resend that opened or created it. */
+            replay_id: string | null;
+            request: components["schemas"]["DeliveryRequest"];
+        };
+        DeliveryAttemptDetail: {
+            number: number;
+            started_at: components["schemas"]["Time"];
+            /**
+             * @description Null for an attempt that was not recorded, as in the list of deliveries.
+             * @example 84
+             */
+            duration_ms: number | null;
+            /** @description Null without an answer. */
+            http_status: number | null;
+            error: string | null;
+            /** @description The first 1,024 characters of the answer. */
+            response: string | null;
+            /** @description Whether it sent the address and body of `request`; false when the event, user or configuration has changed since, null when that is not known. */
+            same_request: boolean | null;
+        };
+        /** @description What an attempt sends with the event, user and configuration as they are now. Null where nothing can be sent: a setting or a field that the provider needs is missing, or the event is gone. */
+        DeliveryRequest: {
+            /** @enum {string} */
+            method: "POST" | "PUT" | "GET" | "DELETE";
+            /** @description Secrets in it are `…`. */
+            address: string;
+            /** @description By name, in lower case; `…` stands for secrets, signatures and the time of signing. */
+            headers: {
+                [key: string]: string;
+            };
+            /** @description Its first 8,192 characters; secrets in it are `…`. Null without a body, and for a key that may not read events and customers. */
+            body: string | null;
+            /** @description Characters of the whole body. */
+            body_length: number;
+        } | null;
+        /**
+         * @example {
+         *       "object": "operation",
+         *       "url": "/v4/integrations/int_0mx4k2f8a00c7q1zt5bw/deliveries/dlv_0mx4k9s2t00b4h8w6r3e",
+         *       "message": "Resend queued",
+         *       "replay_id": "rpl_0mx4k2f8a00c7q1zt5bw"
+         *     }
+         */
+        IntegrationResend: {
+            /** @enum {string} */
+            object: "operation";
+            /** @description Where to watch it. */
+            url: string;
+            /** @enum {string} */
+            message: "Resend queued";
+            /** @description The list of deliveries takes it as `filter[replay_id]`. */
+            replay_id: string;
         };
         DeliveryAttempt: {
             number: number;
@@ -10315,7 +10754,17 @@ export interface components {
          *       "format": "csv",
          *       "formula_guard": false,
          *       "type": "events",
-         *       "include": []
+         *       "include": [],
+         *       "next_slot": "2026-03-02T08:00:00Z",
+         *       "last_run": {
+         *         "id": "rrn_0mfz3k1q9000abcdefgh",
+         *         "slot": "2026-03-01T08:00:00Z",
+         *         "status": "finished",
+         *         "outcome": "delivered",
+         *         "reason": null,
+         *         "rows": 1204,
+         *         "finished_at": "2026-03-01T08:00:01Z"
+         *       }
          *     }
          */
         ScheduledReport: {
@@ -10354,6 +10803,77 @@ export interface components {
             type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements";
             /** @description Further columns, in their order. */
             include: components["schemas"]["IncludedColumn"][];
+            /**
+             * Format: date-time
+             * @description Null for a draft.
+             */
+            next_slot: string | null;
+            last_run: components["schemas"]["ScheduledReportLastRun"];
+        };
+        /** @description The run of the last slot that was taken; null before the first. */
+        ScheduledReportLastRun: {
+            id: string;
+            slot: components["schemas"]["Time"];
+            /** @enum {string} */
+            status: "pending" | "running" | "finished";
+            /** @enum {string|null} */
+            outcome: "delivered" | "empty" | "withheld" | "failed" | "skipped" | null;
+            reason: string | null;
+            rows: number | null;
+            finished_at: components["schemas"]["NullableTime"];
+        } | null;
+        /**
+         * @example {
+         *       "object": "scheduled_report_slot",
+         *       "at": "2026-03-29T01:30:00Z",
+         *       "local": "2026-03-29T03:30",
+         *       "offset": "+02:00",
+         *       "clock_change": "shifted",
+         *       "offset_change_minutes": 60,
+         *       "seconds_ahead": 86400
+         *     }
+         */
+        ScheduledReportSlot: {
+            /** @enum {string} */
+            object: "scheduled_report_slot";
+            at: components["schemas"]["Time"];
+            /** @description What the clocks of the zone show then. */
+            local: string;
+            offset: string;
+            /**
+             * @description `skipped`: the clocks skip the time on that day, and the slot is recorded as skipped; `shifted`: it comes later; `twice`: the clocks show the time twice.
+             * @enum {string|null}
+             */
+            clock_change: "skipped" | "shifted" | "twice" | null;
+            /** @description By how much the offset differs from that of the slot before. */
+            offset_change_minutes: number;
+            /** @description From `as_of`; negative when the slot is due. */
+            seconds_ahead: number;
+        };
+        ScheduledReportSlotList: {
+            object: components["schemas"]["ListObject"];
+            url: string;
+            timezone: string;
+            as_of: components["schemas"]["Time"];
+            data: components["schemas"]["ScheduledReportSlot"][];
+            /**
+             * @description Always true; slots have no end.
+             * @enum {boolean}
+             */
+            has_more: true;
+        };
+        ScheduledReportSlotPreview: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/scheduled-reports/slots";
+            timezone: string;
+            as_of: components["schemas"]["Time"];
+            data: components["schemas"]["ScheduledReportSlot"][];
+            /**
+             * @description Always true; slots have no end.
+             * @enum {boolean}
+             */
+            has_more: true;
         };
         /**
          * @example {
@@ -11867,6 +12387,25 @@ export interface components {
          */
         AutomationRunStatusFilter: ("pending" | "running" | "waiting" | "succeeded" | "failed" | "cancelled" | "skipped")[];
         /**
+         * @description Only runs with this status, or that are `retrying`; repeat it for several.
+         * @example [
+         *       "retrying"
+         *     ]
+         */
+        AllRunsStatusFilter: ("pending" | "running" | "waiting" | "retrying" | "succeeded" | "failed" | "cancelled" | "skipped")[];
+        /**
+         * @description Only runs of this automation.
+         * @example auto_0mfzq3x1k00a7c2e9d4b
+         */
+        AllRunsAutomationFilter: string;
+        /**
+         * @description Only runs that such an event has started, by uid or slug; repeat it for several.
+         * @example [
+         *       "subscription_canceled"
+         *     ]
+         */
+        AllRunsEventFilter: string[];
+        /**
          * @description Only runs of this user.
          * @example QON_6f2a1c0d9e8b47a5b3c2d1e0f9a8b7c6
          */
@@ -12013,6 +12552,11 @@ export interface components {
          * @example int_0mx4k2f8a00c7q1zt5bw
          */
         IntegrationId: components["schemas"]["IdInPath"];
+        /**
+         * @description Id of the delivery.
+         * @example dlv_0mx4k9s2t00b4h8w6r3e
+         */
+        DeliveryId: components["schemas"]["IdInPath"];
         /**
          * @description Offering id, percent-encoded.
          * @example spring_sale
@@ -19342,6 +19886,63 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4CancelExport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path: {
+                /**
+                 * @description Export id.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                export_id: components["parameters"]["ExportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cancelled export. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Export"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4ListScheduledReports: {
         parameters: {
             query?: {
@@ -19475,6 +20076,85 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ReportDestinationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4PreviewScheduledReportSlots: {
+        parameters: {
+            query: {
+                /**
+                 * @description As of reports.
+                 * @example 02:30
+                 */
+                send_at: string;
+                /**
+                 * @description As of reports.
+                 * @example Europe/Berlin
+                 */
+                timezone?: string;
+                /**
+                 * @description As of reports.
+                 * @example weekly
+                 */
+                cadence?: "daily" | "weekly" | "monthly";
+                /**
+                 * @description Required for weekly, else absent.
+                 * @example monday
+                 */
+                weekday?: "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday";
+                /**
+                 * @description Required for monthly, else absent.
+                 * @example 31
+                 */
+                day_of_month?: number;
+                /**
+                 * @description As of reports.
+                 * @example skip
+                 */
+                on_dst_gap?: "shift" | "skip";
+                /**
+                 * @description As of reports.
+                 * @example both
+                 */
+                on_dst_overlap?: "first" | "both";
+                /**
+                 * @description Slots in the answer.
+                 * @example 10
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The slots, in order. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReportSlotPreview"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -19623,6 +20303,57 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListScheduledReportSlots: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Slots in the answer.
+                 * @example 10
+                 */
+                limit?: number;
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Report id.
+                 * @example rep_0mfz3k1q9000abcdefgh
+                 */
+                report_id: components["parameters"]["ReportId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The slots, in order. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledReportSlotList"];
+                };
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
@@ -20359,6 +21090,119 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4GetIntegrationDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+                /**
+                 * @description Id of the delivery.
+                 * @example dlv_0mx4k9s2t00b4h8w6r3e
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The delivery. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationDeliveryDetail"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ResendIntegrationDelivery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+                 * @example true
+                 */
+                "Dry-Run"?: components["parameters"]["DryRun"];
+            };
+            path: {
+                /**
+                 * @description Id of the integration.
+                 * @example int_0mx4k2f8a00c7q1zt5bw
+                 */
+                integration_id: components["parameters"]["IntegrationId"];
+                /**
+                 * @description Id of the delivery.
+                 * @example dlv_0mx4k9s2t00b4h8w6r3e
+                 */
+                delivery_id: components["parameters"]["DeliveryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is sent again. `Location` is where to watch it. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationResend"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4ReplayIntegrationDeliveries: {
         parameters: {
             query?: never;
@@ -20870,6 +21714,90 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAllAutomationRuns: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only runs with this status, or that are `retrying`; repeat it for several.
+                 * @example [
+                 *       "retrying"
+                 *     ]
+                 */
+                "filter[status][]"?: components["parameters"]["AllRunsStatusFilter"];
+                /**
+                 * @description Only runs of this automation.
+                 * @example auto_0mfzq3x1k00a7c2e9d4b
+                 */
+                "filter[automation_id]"?: components["parameters"]["AllRunsAutomationFilter"];
+                /**
+                 * @description Only runs of this user.
+                 * @example QON_6f2a1c0d9e8b47a5b3c2d1e0f9a8b7c6
+                 */
+                "filter[user_id]"?: components["parameters"]["AutomationRunUserFilter"];
+                /**
+                 * @description Only runs that such an event has started, by uid or slug; repeat it for several.
+                 * @example [
+                 *       "subscription_canceled"
+                 *     ]
+                 */
+                "filter[event_name][]"?: components["parameters"]["AllRunsEventFilter"];
+                /**
+                 * @description Only runs created at this time or later.
+                 * @example 2026-02-01T00:00:00Z
+                 */
+                from?: components["parameters"]["AutomationRunsFrom"];
+                /**
+                 * @description Only runs created before this time.
+                 * @example 2026-03-01T00:00:00Z
+                 */
+                to?: components["parameters"]["AutomationRunsTo"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of runs. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AllAutomationRunsList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

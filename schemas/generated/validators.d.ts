@@ -156,7 +156,11 @@ export const v4ListScheduledReportsQuery: ValidateFunction
 export const answerScheduledReport: ValidateFunction
 export const v4CreateScheduledReportBody: ValidateFunction
 export const answerReportDestinationList: ValidateFunction
+export const answerScheduledReportSlotPreview: ValidateFunction
+export const v4PreviewScheduledReportSlotsQuery: ValidateFunction
 export const v4GetScheduledReportPath: ValidateFunction
+export const answerScheduledReportSlotList: ValidateFunction
+export const v4ListScheduledReportSlotsQuery: ValidateFunction
 export const answerReportOperation: ValidateFunction
 export const answerScheduledReportRunList: ValidateFunction
 export const v4ListScheduledReportRunsQuery: ValidateFunction
@@ -175,6 +179,9 @@ export const answerIntegrationTest: ValidateFunction
 export const v4TestIntegrationBody: ValidateFunction
 export const answerIntegrationDeliveryList: ValidateFunction
 export const v4ListIntegrationDeliveriesQuery: ValidateFunction
+export const answerIntegrationDeliveryDetail: ValidateFunction
+export const v4GetIntegrationDeliveryPath: ValidateFunction
+export const answerIntegrationResend: ValidateFunction
 export const answerIntegrationReplay: ValidateFunction
 export const v4ReplayIntegrationDeliveriesBody: ValidateFunction
 export const answerAutomationList: ValidateFunction
@@ -188,6 +195,8 @@ export const answerAutomationBacktest: ValidateFunction
 export const v4BacktestAutomationBody: ValidateFunction
 export const answerAutomationRunList: ValidateFunction
 export const v4ListAutomationRunsQuery: ValidateFunction
+export const answerAllAutomationRunsList: ValidateFunction
+export const v4ListAllAutomationRunsQuery: ValidateFunction
 export const answerAutomationStepCounts: ValidateFunction
 export const v4GetAutomationStepCountsQuery: ValidateFunction
 export const answerAutomationVersionList: ValidateFunction

@@ -38,7 +38,19 @@ export type ConsolePage = {
 }
 
 /** The pages of the console, over the data of `tellHostile`. */
-export const consolePages = ({ customer, event, key, at, report, reportRun, file, run, integration, delivery, automation }: Told): ConsolePage[] => [
+export const consolePages = ({
+  customer,
+  event,
+  key,
+  at,
+  report,
+  reportRun,
+  file,
+  run,
+  integration,
+  delivery,
+  automation,
+}: Told): ConsolePage[] => [
   { name: 'overview', path: '/', full: 'a.tile .tile-value .figure', empty: '.first-steps', drawers: [] },
   { name: 'charts', path: '/charts', full: 'a.tile .tile-value .figure', empty: 'a.tile .tile-value .figure', drawers: [] },
   {

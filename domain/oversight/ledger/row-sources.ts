@@ -1,6 +1,7 @@
 import { automationsWithRuns, UNFINISHED_RUN } from '../../automations/automation-runs/run.ts'
 import { type LedgerKind, meaningSql } from '../../durable/ledger-history/history.ts'
 import { OPEN_DELIVERY } from '../../integrations/deliveries/delivery.ts'
+import { EXPORT_REASON } from '../../reporting/exports/export.ts'
 
 export const LEDGER_STATES = ['kept', 'declined', 'broken', 'outstanding', 'overdue', 'held'] as const
 export type LedgerState = (typeof LEDGER_STATES)[number]
@@ -21,7 +22,7 @@ const columns = {
     null::int as integration, user_id`,
   deliveries: `created_at as at, id, ${ended(OPEN_DELIVERY)} as outcome, coalesce(reason, '') as reason, next_attempt_at as due_at, null::text as parent,
     integration, user_id`,
-  exports: `created_at as at, id, case when status in ('done', 'failed') then status end as outcome, coalesce(error ->> 'code', '') as reason,
+  exports: `created_at as at, id, ${ended(`('new', 'processing')`)} as outcome, coalesce(${EXPORT_REASON}, '') as reason,
     null::timestamptz as due_at, report_run as parent, null::int as integration, null::text as user_id`,
 } satisfies Record<LedgerKind, string>
 

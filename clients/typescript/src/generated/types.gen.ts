@@ -1952,6 +1952,11 @@ export type AutomationRun = {
     url: AutomationRunUrl;
     automation_id: string;
     automation_version: number;
+    /**
+     * Null when the automation was deleted.
+     */
+    automation_name: string | null;
+    automation_status: NullableAutomationStatus;
     user_id: string | null;
     event: AutomationRunEvent;
     status: AutomationRunStatus;
@@ -1961,6 +1966,15 @@ export type AutomationRun = {
      */
     current_step: string | null;
     due_at: NullableTime;
+    /**
+     * Whether the step that is under way has failed and is tried again, also by its delivery.
+     */
+    is_retrying: boolean;
+    next_attempt_at: NullableTime;
+    /**
+     * Of a run that is retrying or has failed, the error of the last attempt that failed.
+     */
+    last_error: string | null;
     /**
      * Id of the run that it repeats.
      */
@@ -1976,6 +1990,11 @@ export type AutomationRunDetail = {
     url: AutomationRunUrl;
     automation_id: string;
     automation_version: number;
+    /**
+     * Null when the automation was deleted.
+     */
+    automation_name: string | null;
+    automation_status: NullableAutomationStatus;
     user_id: string | null;
     event: AutomationRunEvent;
     status: AutomationRunStatus;
@@ -1985,6 +2004,15 @@ export type AutomationRunDetail = {
      */
     current_step: string | null;
     due_at: NullableTime;
+    /**
+     * Whether the step that is under way has failed and is tried again, also by its delivery.
+     */
+    is_retrying: boolean;
+    next_attempt_at: NullableTime;
+    /**
+     * Of a run that is retrying or has failed, the error of the last attempt that failed.
+     */
+    last_error: string | null;
     /**
      * Id of the run that it repeats.
      */
@@ -1996,14 +2024,66 @@ export type AutomationRunDetail = {
      * The timeline, in order of begin.
      */
     steps: Array<AutomationRunStep>;
+    /**
+     * The steps that come next, without those nested in them; empty when the run has ended.
+     */
+    ahead: Array<AutomationStepAhead>;
+};
+
+/**
+ * Null when the automation was deleted.
+ */
+export type NullableAutomationStatus = 'active' | 'inactive' | 'paused' | null;
+
+/**
+ * The set may grow.
+ */
+export type AutomationRunStepType = 'delay' | 'wait_until' | 'wait_for_event' | 'branch' | 'webhook' | 'email' | 'push' | 'screen' | 'grant_entitlement' | 'set_property' | 'exit';
+
+/**
+ * The step as the version of the run has it, without nested steps.
+ */
+export type PinnedAutomationStep = {
+    [key: string]: unknown;
+} | null;
+
+export type AutomationStepAhead = {
+    step_id: string;
+    type: AutomationRunStepType;
+    /**
+     * When it begins at the latest if nothing fails; null when that is open.
+     */
+    begins_by: string | null;
+    definition: PinnedAutomationStep;
+};
+
+/**
+ * The delivery of a webhook step, as long as it is kept.
+ */
+export type AutomationRunDelivery = {
+    id: string;
+    integration_id: string;
+    /**
+     * The set may grow.
+     */
+    status: 'pending' | 'retrying' | 'held' | 'delivered' | 'failed';
+    reason: string | null;
+    attempt_count: number;
+    next_attempt_at: NullableTime;
+    attempts: Array<AutomationRunDeliveryAttempt>;
+} | null;
+
+export type AutomationRunDeliveryAttempt = {
+    number: number;
+    started_at: Time;
+    duration_ms: number | null;
+    http_status: number | null;
+    error: string | null;
 };
 
 export type AutomationRunStep = {
     step_id: string;
-    /**
-     * The set may grow.
-     */
-    type: 'delay' | 'wait_until' | 'wait_for_event' | 'branch' | 'webhook' | 'email' | 'push' | 'screen' | 'grant_entitlement' | 'set_property' | 'exit';
+    type: AutomationRunStepType;
     /**
      * The set may grow.
      */
@@ -2024,6 +2104,8 @@ export type AutomationRunStep = {
         [key: string]: unknown;
     } | null;
     attempts: Array<AutomationRunAttempt>;
+    delivery: AutomationRunDelivery;
+    definition: PinnedAutomationStep;
 };
 
 export type AutomationRunAttempt = {
@@ -2039,6 +2121,14 @@ export type AutomationRunAttempt = {
 export type AutomationRunList = {
     object: ListObject;
     url: string;
+    data: Array<AutomationRun>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type AllAutomationRunsList = {
+    object: ListObject;
+    url: '/v4/automation-runs';
     data: Array<AutomationRun>;
     has_more: HasMore;
     next_cursor?: NextCursor;
@@ -3263,9 +3353,9 @@ export type Export = {
     id: string;
     url: string;
     /**
-     * `new`, `processing`, then `done` or `failed`. The set may grow.
+     * `new`, `processing`, then `done`, `failed` or `cancelled`. The set may grow.
      */
-    status: 'new' | 'processing' | 'done' | 'failed';
+    status: 'new' | 'processing' | 'done' | 'failed' | 'cancelled';
     /**
      * As asked; null is all.
      */
@@ -3302,8 +3392,20 @@ export type Export = {
      * Progress; grows while processing. Afterwards the rows of the file, fewer when customers were erased since.
      */
     rows_written: number;
+    /**
+     * Of all events of a window, at most so many rows; null where only reading tells.
+     */
+    rows_expected: number | null;
     error: ExportFailure;
     manifest: ExportManifest;
+    /**
+     * The scheduled report whose file it is.
+     */
+    report_id: string | null;
+    /**
+     * The run of that report.
+     */
+    report_run_id: string | null;
 };
 
 /**
@@ -3518,7 +3620,39 @@ export type ProviderCategory = {
         title: string;
         slug: ProviderSlug;
         allowedStores: Array<IntegrationPlatform>;
+        /**
+         * What it receives of the service.
+         */
+        takes: Array<'events' | 'reports' | 'automations'>;
+        /**
+         * What a configuration of it may name.
+         */
+        settings: Array<ProviderSetting>;
     }>;
+};
+
+export type ProviderSetting = {
+    name: string;
+    /**
+     * `long`: a key of up to 16 KiB; `emails`: a list of addresses; `signing_secret`: `whsec_` and base64.
+     */
+    type: 'text' | 'long' | 'url' | 'email' | 'port' | 'boolean' | 'emails' | 'signing_secret';
+    /**
+     * Whether the integration cannot be started without it.
+     */
+    required: boolean;
+    /**
+     * Of the settings with the same choice, one is enough.
+     */
+    choice: string | null;
+    /**
+     * Whether it is never shown again.
+     */
+    secret: boolean;
+    /**
+     * The value when it is unset, as a text.
+     */
+    default: string | null;
 };
 
 export type IntegrationStatusInput = {
@@ -3616,9 +3750,6 @@ export type IntegrationDelivery = {
      * The `webhook-id` of all its attempts.
      */
     id: string;
-    /**
-     * Only a name; no operation reads one delivery.
-     */
     url: string;
     integration_id: string;
     event_id: string;
@@ -3648,6 +3779,108 @@ export type IntegrationDelivery = {
     next_attempt_at: NullableTime;
     delivered_at: NullableTime;
     created_at: Time;
+};
+
+export type IntegrationDeliveryDetail = {
+    object: 'integration_delivery';
+    /**
+     * The `webhook-id` of all its attempts.
+     */
+    id: string;
+    url: string;
+    integration_id: string;
+    event_id: string;
+    /**
+     * Slug of the event.
+     */
+    event_name: string;
+    user_id: string | null;
+    source: 'event' | 'automation';
+    /**
+     * The automation run that sent it.
+     */
+    run_id: string | null;
+    status: IntegrationDeliveryStatus;
+    /**
+     * Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days; `run_cancelled`: the automation run that sent it was cancelled.
+     */
+    reason: 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted' | 'run_cancelled' | null;
+    /**
+     * How often it was sent, or may have been.
+     */
+    attempt_count: number;
+    /**
+     * The last 20, oldest first.
+     */
+    attempts: Array<DeliveryAttemptDetail>;
+    next_attempt_at: NullableTime;
+    delivered_at: NullableTime;
+    created_at: Time;
+    /**
+     * The last replay or resend that opened or created it.
+     */
+    replay_id: string | null;
+    request: DeliveryRequest;
+};
+
+export type DeliveryAttemptDetail = {
+    number: number;
+    started_at: Time;
+    /**
+     * Null for an attempt that was not recorded, as in the list of deliveries.
+     */
+    duration_ms: number | null;
+    /**
+     * Null without an answer.
+     */
+    http_status: number | null;
+    error: string | null;
+    /**
+     * The first 1,024 characters of the answer.
+     */
+    response: string | null;
+    /**
+     * Whether it sent the address and body of `request`; false when the event, user or configuration has changed since, null when that is not known.
+     */
+    same_request: boolean | null;
+};
+
+/**
+ * What an attempt sends with the event, user and configuration as they are now. Null where nothing can be sent: a setting or a field that the provider needs is missing, or the event is gone.
+ */
+export type DeliveryRequest = {
+    method: 'POST' | 'PUT' | 'GET' | 'DELETE';
+    /**
+     * Secrets in it are `…`.
+     */
+    address: string;
+    /**
+     * By name, in lower case; `…` stands for secrets, signatures and the time of signing.
+     */
+    headers: {
+        [key: string]: string;
+    };
+    /**
+     * Its first 8,192 characters; secrets in it are `…`. Null without a body, and for a key that may not read events and customers.
+     */
+    body: string | null;
+    /**
+     * Characters of the whole body.
+     */
+    body_length: number;
+} | null;
+
+export type IntegrationResend = {
+    object: 'operation';
+    /**
+     * Where to watch it.
+     */
+    url: string;
+    message: 'Resend queued';
+    /**
+     * The list of deliveries takes it as `filter[replay_id]`.
+     */
+    replay_id: string;
 };
 
 export type DeliveryAttempt = {
@@ -4829,6 +5062,70 @@ export type ScheduledReport = {
      * Further columns, in their order.
      */
     include: Array<IncludedColumn>;
+    /**
+     * Null for a draft.
+     */
+    next_slot: string | null;
+    last_run: ScheduledReportLastRun;
+};
+
+/**
+ * The run of the last slot that was taken; null before the first.
+ */
+export type ScheduledReportLastRun = {
+    id: string;
+    slot: Time;
+    status: 'pending' | 'running' | 'finished';
+    outcome: 'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped' | null;
+    reason: string | null;
+    rows: number | null;
+    finished_at: NullableTime;
+} | null;
+
+export type ScheduledReportSlot = {
+    object: 'scheduled_report_slot';
+    at: Time;
+    /**
+     * What the clocks of the zone show then.
+     */
+    local: string;
+    offset: string;
+    /**
+     * `skipped`: the clocks skip the time on that day, and the slot is recorded as skipped; `shifted`: it comes later; `twice`: the clocks show the time twice.
+     */
+    clock_change: 'skipped' | 'shifted' | 'twice' | null;
+    /**
+     * By how much the offset differs from that of the slot before.
+     */
+    offset_change_minutes: number;
+    /**
+     * From `as_of`; negative when the slot is due.
+     */
+    seconds_ahead: number;
+};
+
+export type ScheduledReportSlotList = {
+    object: ListObject;
+    url: string;
+    timezone: string;
+    as_of: Time;
+    data: Array<ScheduledReportSlot>;
+    /**
+     * Always true; slots have no end.
+     */
+    has_more: true;
+};
+
+export type ScheduledReportSlotPreview = {
+    object: ListObject;
+    url: '/v4/scheduled-reports/slots';
+    timezone: string;
+    as_of: Time;
+    data: Array<ScheduledReportSlot>;
+    /**
+     * Always true; slots have no end.
+     */
+    has_more: true;
 };
 
 export type ScheduledReportRun = {
@@ -5798,6 +6095,21 @@ export type AutomationCountsTo = string;
 export type AutomationRunStatusFilter = Array<'pending' | 'running' | 'waiting' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'>;
 
 /**
+ * Only runs with this status, or that are `retrying`; repeat it for several.
+ */
+export type AllRunsStatusFilter = Array<'pending' | 'running' | 'waiting' | 'retrying' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'>;
+
+/**
+ * Only runs of this automation.
+ */
+export type AllRunsAutomationFilter = string;
+
+/**
+ * Only runs that such an event has started, by uid or slug; repeat it for several.
+ */
+export type AllRunsEventFilter = Array<string>;
+
+/**
  * Only runs of this user.
  */
 export type AutomationRunUserFilter = string;
@@ -5936,6 +6248,11 @@ export type IdentityId = string;
  * Id of the integration.
  */
 export type IntegrationId = IdInPath;
+
+/**
+ * Id of the delivery.
+ */
+export type DeliveryId = IdInPath;
 
 /**
  * Offering id, percent-encoded.
@@ -14630,6 +14947,82 @@ export type V4GetExportResponses = {
 
 export type V4GetExportResponse = V4GetExportResponses[keyof V4GetExportResponses];
 
+export type V4CancelExportData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
+    };
+    path: {
+        /**
+         * Export id.
+         */
+        export_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/exports/{export_id}/cancel';
+};
+
+export type V4CancelExportErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CancelExportError = V4CancelExportErrors[keyof V4CancelExportErrors];
+
+export type V4CancelExportResponses = {
+    /**
+     * The cancelled export.
+     */
+    200: Export;
+};
+
+export type V4CancelExportResponse = V4CancelExportResponses[keyof V4CancelExportResponses];
+
 export type V4ListScheduledReportsData = {
     body?: never;
     headers?: {
@@ -14823,6 +15216,94 @@ export type V4ListScheduledReportDestinationsResponses = {
 };
 
 export type V4ListScheduledReportDestinationsResponse = V4ListScheduledReportDestinationsResponses[keyof V4ListScheduledReportDestinationsResponses];
+
+export type V4PreviewScheduledReportSlotsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query: {
+        /**
+         * As of reports.
+         */
+        send_at: string;
+        /**
+         * As of reports.
+         */
+        timezone?: string;
+        /**
+         * As of reports.
+         */
+        cadence?: 'daily' | 'weekly' | 'monthly';
+        /**
+         * Required for weekly, else absent.
+         */
+        weekday?: 'monday' | 'tuesday' | 'wednesday' | 'thursday' | 'friday' | 'saturday' | 'sunday';
+        /**
+         * Required for monthly, else absent.
+         */
+        day_of_month?: number;
+        /**
+         * As of reports.
+         */
+        on_dst_gap?: 'shift' | 'skip';
+        /**
+         * As of reports.
+         */
+        on_dst_overlap?: 'first' | 'both';
+        /**
+         * Slots in the answer.
+         */
+        limit?: number;
+    };
+    url: '/v4/scheduled-reports/slots';
+};
+
+export type V4PreviewScheduledReportSlotsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4PreviewScheduledReportSlotsError = V4PreviewScheduledReportSlotsErrors[keyof V4PreviewScheduledReportSlotsErrors];
+
+export type V4PreviewScheduledReportSlotsResponses = {
+    /**
+     * The slots, in order.
+     */
+    200: ScheduledReportSlotPreview;
+};
+
+export type V4PreviewScheduledReportSlotsResponse = V4PreviewScheduledReportSlotsResponses[keyof V4PreviewScheduledReportSlotsResponses];
 
 export type V4DeleteScheduledReportData = {
     body?: never;
@@ -15027,6 +15508,75 @@ export type V4UpdateScheduledReportResponses = {
 };
 
 export type V4UpdateScheduledReportResponse = V4UpdateScheduledReportResponses[keyof V4UpdateScheduledReportResponses];
+
+export type V4ListScheduledReportSlotsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Report id.
+         */
+        report_id: string;
+    };
+    query?: {
+        /**
+         * Slots in the answer.
+         */
+        limit?: number;
+    };
+    url: '/v4/scheduled-reports/{report_id}/slots';
+};
+
+export type V4ListScheduledReportSlotsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListScheduledReportSlotsError = V4ListScheduledReportSlotsErrors[keyof V4ListScheduledReportSlotsErrors];
+
+export type V4ListScheduledReportSlotsResponses = {
+    /**
+     * The slots, in order.
+     */
+    200: ScheduledReportSlotList;
+};
+
+export type V4ListScheduledReportSlotsResponse = V4ListScheduledReportSlotsResponses[keyof V4ListScheduledReportSlotsResponses];
 
 export type V4SendTestScheduledReportData = {
     body?: never;
@@ -15970,6 +16520,154 @@ export type V4ListIntegrationDeliveriesResponses = {
 
 export type V4ListIntegrationDeliveriesResponse = V4ListIntegrationDeliveriesResponses[keyof V4ListIntegrationDeliveriesResponses];
 
+export type V4GetIntegrationDeliveryData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+        /**
+         * Id of the delivery.
+         */
+        delivery_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/integrations/{integration_id}/deliveries/{delivery_id}';
+};
+
+export type V4GetIntegrationDeliveryErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetIntegrationDeliveryError = V4GetIntegrationDeliveryErrors[keyof V4GetIntegrationDeliveryErrors];
+
+export type V4GetIntegrationDeliveryResponses = {
+    /**
+     * The delivery.
+     */
+    200: IntegrationDeliveryDetail;
+};
+
+export type V4GetIntegrationDeliveryResponse = V4GetIntegrationDeliveryResponses[keyof V4GetIntegrationDeliveryResponses];
+
+export type V4ResendIntegrationDeliveryData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+        /**
+         * `true` does everything of the request but its effect and answers 200 with a `dry_run`: which status it would have, and what it would change. What the request would be refused for is refused in the same way. Nothing is stored, queued or sent, and `Idempotency-Key` is ignored.
+         */
+        'Dry-Run'?: boolean;
+    };
+    path: {
+        /**
+         * Id of the integration.
+         */
+        integration_id: IdInPath;
+        /**
+         * Id of the delivery.
+         */
+        delivery_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/integrations/{integration_id}/deliveries/{delivery_id}/resend';
+};
+
+export type V4ResendIntegrationDeliveryErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ResendIntegrationDeliveryError = V4ResendIntegrationDeliveryErrors[keyof V4ResendIntegrationDeliveryErrors];
+
+export type V4ResendIntegrationDeliveryResponses = {
+    /**
+     * It is sent again. `Location` is where to watch it.
+     */
+    202: IntegrationResend;
+};
+
+export type V4ResendIntegrationDeliveryResponse = V4ResendIntegrationDeliveryResponses[keyof V4ResendIntegrationDeliveryResponses];
+
 export type V4ReplayIntegrationDeliveriesData = {
     body: IntegrationReplayInput;
     headers?: {
@@ -16629,6 +17327,94 @@ export type V4ListAutomationRunsResponses = {
 };
 
 export type V4ListAutomationRunsResponse = V4ListAutomationRunsResponses[keyof V4ListAutomationRunsResponses];
+
+export type V4ListAllAutomationRunsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Only runs with this status, or that are `retrying`; repeat it for several.
+         */
+        'filter[status][]'?: Array<'pending' | 'running' | 'waiting' | 'retrying' | 'succeeded' | 'failed' | 'cancelled' | 'skipped'>;
+        /**
+         * Only runs of this automation.
+         */
+        'filter[automation_id]'?: string;
+        /**
+         * Only runs of this user.
+         */
+        'filter[user_id]'?: string;
+        /**
+         * Only runs that such an event has started, by uid or slug; repeat it for several.
+         */
+        'filter[event_name][]'?: Array<string>;
+        /**
+         * Only runs created at this time or later.
+         */
+        from?: string;
+        /**
+         * Only runs created before this time.
+         */
+        to?: string;
+    };
+    url: '/v4/automation-runs';
+};
+
+export type V4ListAllAutomationRunsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAllAutomationRunsError = V4ListAllAutomationRunsErrors[keyof V4ListAllAutomationRunsErrors];
+
+export type V4ListAllAutomationRunsResponses = {
+    /**
+     * One page of runs.
+     */
+    200: AllAutomationRunsList;
+};
+
+export type V4ListAllAutomationRunsResponse = V4ListAllAutomationRunsResponses[keyof V4ListAllAutomationRunsResponses];
 
 export type V4GetAutomationStepCountsData = {
     body?: never;

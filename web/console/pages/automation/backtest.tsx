@@ -1,16 +1,16 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { AutomationBacktest, AutomationDataInput } from '../../../../clients/typescript/src/index.ts'
+import { useNow } from '../../data/use-now.ts'
 import { useWrite } from '../../data/write.ts'
 import { Pairs } from '../../parts/card.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { count } from '../../parts/format.ts'
+import { runReason } from '../../parts/run-words.ts'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
-import { runReason } from '../customer/reasons.ts'
-import { useNow } from '../customer/use-now.ts'
 
 const DAY = 86_400_000
 const SPANS = [

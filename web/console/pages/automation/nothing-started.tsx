@@ -1,8 +1,8 @@
 import type { Automation, AutomationVersionCounts } from '../../../../clients/typescript/src/index.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { runReason } from '../../parts/run-words.ts'
 import { counted, t } from '../../parts/t.ts'
 import { To } from '../../parts/to.tsx'
-import { runReason } from '../customer/reasons.ts'
 import type { NameOfEvent } from './words.ts'
 
 /** Where no run has started in the range: why. */

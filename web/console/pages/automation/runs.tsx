@@ -3,12 +3,12 @@ import { useRead } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
+import { runReason } from '../../parts/run-words.ts'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
-import { runReason } from '../customer/reasons.ts'
 import type { NameOfEvent } from './words.ts'
 
 const columns = (nameOf: NameOfEvent, hasOneEvent: boolean): readonly Column<AutomationRun>[] => [

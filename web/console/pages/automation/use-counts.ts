@@ -4,7 +4,7 @@ import type { Input } from '../../data/operations.ts'
 import { type Range, rangeOf } from '../../data/range.ts'
 import { useRead } from '../../data/read.ts'
 import { usePreferences } from '../../data/session.ts'
-import { useNow } from '../customer/use-now.ts'
+import { useNow } from '../../data/use-now.ts'
 
 /** Counts are of 90 days at most. */
 export const PRESETS = ['7d', '30d', '90d'] as const

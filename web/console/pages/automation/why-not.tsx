@@ -1,9 +1,9 @@
 import type { AutomationVersionCounts } from '../../../../clients/typescript/src/index.ts'
 import { Card } from '../../parts/card.tsx'
 import { count } from '../../parts/format.ts'
+import { runReason } from '../../parts/run-words.ts'
 import { counted, t } from '../../parts/t.ts'
 import { To } from '../../parts/to.tsx'
-import { runReason } from '../customer/reasons.ts'
 
 /** Why events started nothing: skips by reason, the most frequent one first. */
 export function WhyNot({ id, counts }: { id: string; counts: AutomationVersionCounts }) {

@@ -9,10 +9,10 @@ import { useWrite } from '../../data/write.ts'
 import { DataState } from '../../parts/data-state.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { localOf, secondAt } from '../../parts/local-time.ts'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { localOf, secondAt } from '../../parts/local-time.ts'
 
 type Body = Input<'v4ReplayIntegrationDeliveries'>['body']
 type Status = NonNullable<Body['status']>[number]
