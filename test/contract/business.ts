@@ -73,6 +73,7 @@ const RULES: Record<string, string> = {
   v4ReplayAutomationRun: 'from_step',
   v4CreateScheduledReport: REPORT,
   v4UpdateScheduledReport: REPORT,
+  v4PreviewScheduledReportSlots: 'timezone|weekday|day_of_month',
   v4ResendScheduledReportRun: 'destination_ids',
   v4CreateApiKey: 'environment|expires_at',
   v4UpdateProjectSettings: 'proxy_url|rtdn_proxy_url',

@@ -1,10 +1,7 @@
 import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { ScheduledReport } from '../../../../clients/typescript/src/index.ts'
-import { useRead } from '../../data/read.ts'
 import { Choice } from '../../parts/choice.tsx'
-import { DataState } from '../../parts/data-state.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { Pick } from '../../parts/pick.tsx'
 import { plain, t } from '../../parts/t.ts'
 import { zones } from '../../parts/zones.ts'
@@ -210,45 +207,5 @@ function DaysField({ draft, change, faultOf }: Fields) {
       error={error}
       onChange={({ currentTarget }) => change({ included_range_days: Number(currentTarget.value) })}
     />
-  )
-}
-
-/** Where to: integrations that take files. */
-export function WhereTo({ draft, change, faultOf }: Fields) {
-  const read = useRead('v4ListScheduledReportDestinations')
-  const toggle = (id: string, on: boolean) =>
-    change({ destinations: on ? [...draft.destinations, id] : draft.destinations.filter(one => one !== id) })
-  return (
-    <fieldset className="form-part">
-      <legend>{t('Where to')}</legend>
-      <DataState
-        of={read}
-        rows={2}
-        isEmpty={({ data }) => data.length === 0}
-        empty={
-          <p className="notice">
-            <Icon name="plug" size={15} />
-            {t(
-              'No integration takes files yet. Make one of webhooks, Slack, e-mail, Amazon S3 or Google Cloud Storage; then it stands here.',
-            )}
-          </p>
-        }
-      >
-        {({ data }) => (
-          <div className="form-checks">
-            {data.map(({ id, label }) => (
-              <Checkbox
-                key={id}
-                size="xs"
-                label={<bdi>{label}</bdi>}
-                checked={draft.destinations.includes(id)}
-                onChange={({ currentTarget }) => toggle(id, currentTarget.checked)}
-              />
-            ))}
-          </div>
-        )}
-      </DataState>
-      {faultOf('destinations') && <p className="form-fault">{faultOf('destinations')}</p>}
-    </fieldset>
   )
 }

@@ -13,8 +13,9 @@ import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { type Difference, differences, Newer, useLook } from '../settings/meanwhile.tsx'
 import { bodyOf, type Draft, draftOf, FIELDS, inWords, newDraft, slotsQuery } from './draft.ts'
-import { type Fields, Row, What, When, WhereTo } from './form-fields.tsx'
+import { type Fields, Row, What, When } from './form-fields.tsx'
 import { NextSlots } from './next-slots.tsx'
+import { WhereTo } from './where-to.tsx'
 import { scheduleText } from './words.ts'
 
 const CHANGES = ['v4ListScheduledReports', 'v4GetScheduledReport', 'v4ListScheduledReportSlots', 'v4ListScheduledReportRuns'] as const
