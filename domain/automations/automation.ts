@@ -61,6 +61,16 @@ export async function getAutomation(db: Db, environment: Environment, id: string
   return automationOf(rows[0])
 }
 
+/** The time of the environment of an automation, which there must be. Throws `not_found`. */
+export async function nowOfAutomation(db: Db, environment: Environment, id: string): Promise<string> {
+  const { rows } = await db.query<{ now: string }>(
+    'select environment_now($1) as now from automations where environment = $1 and id = $2',
+    [environment, id],
+  )
+  if (!rows[0]) throw notFound('automation')
+  return rows[0].now
+}
+
 const LISTED = { table: 'automations', columns: AUTOMATION_COLUMNS, order: 'newest' as const }
 
 // The automations of an environment are few: what a filter leaves out is read, too.

@@ -69,6 +69,7 @@ const RULES: Record<string, string> = {
   v4CreateAutomation: AUTOMATION,
   v4UpdateAutomation: AUTOMATION,
   v4BacktestAutomation: `from|to|${AUTOMATION}`,
+  v4GetAutomationStepCounts: 'to',
   v4ReplayAutomationRun: 'from_step',
   v4CreateScheduledReport: REPORT,
   v4UpdateScheduledReport: REPORT,

@@ -16,7 +16,7 @@ import type { AutomationInput, DataInput } from '../../../domain/automations/inp
 import { changeAutomationStatus } from '../../../domain/automations/status.ts'
 import { updateAutomation } from '../../../domain/automations/update.ts'
 import { checkReferences, missingThing, refuseFaulty } from '../../../domain/automations/validate-references.ts'
-import { NO_EVENT_TYPE, slugOf } from '../../../domain/events/catalogue.ts'
+import { slugOf } from '../../../domain/events/catalogue.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
 import type { Environment } from '../../../domain/kernel/environment.ts'
 import { invalidField } from '../../../domain/kernel/refusal.ts'
@@ -52,8 +52,8 @@ const input = ({ name, caption = '', status, data }: Body): AutomationInput => (
 
 export const v4ListAutomations = onPool('v4ListAutomations', async ({ query, environment, db }) => {
   const { limit, starting_after: after, 'filter[status][]': statuses, 'filter[event]': event } = query
-  const slug = event === undefined ? undefined : slugOf(event)
-  if (slug === null) throw invalidField('filter[event]', NO_EVENT_TYPE)
+  // No automation starts with what is no event type.
+  const slug = event === undefined ? undefined : (slugOf(event) ?? event)
   const { rows, restarted } = await listAutomations(db, environment, { limit, after, statuses, event: slug })
   const activities = await activityOfAutomations(
     db,
