@@ -2,7 +2,7 @@ import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { t } from '../../parts/t.ts'
 import { durationOf, durationText, SIMPLE_UNITS, type SimpleUnit, simpleDuration } from '../automation/duration.ts'
-import { useFault } from './faults.tsx'
+import { FieldFault, useFault } from './faults.tsx'
 
 /** How long: a number and a unit, or an ISO 8601 duration where that says more. */
 export function DurationField({
@@ -33,26 +33,29 @@ export function DurationField({
       />
     )
   return (
-    <div className="duration">
-      <TextInput
-        size="xs"
-        type="number"
-        min={1}
-        label={label}
-        value={String(simple.n)}
-        error={fault}
-        data-path={path}
-        onChange={({ currentTarget: { value: typed } }) => onChange(durationOf(Math.max(1, Math.floor(Number(typed)) || 1), simple.unit))}
-      />
-      <NativeSelect
-        size="xs"
-        aria-label={t('Unit')}
-        value={simple.unit}
-        data={[...SIMPLE_UNITS.map(([code, text]) => ({ value: code, label: text })), { value: 'iso', label: t('ISO 8601') }]}
-        onChange={({ currentTarget: { value: unit } }) =>
-          unit === 'iso' ? setAsText(true) : onChange(durationOf(simple.n, unit as SimpleUnit))
-        }
-      />
+    <div>
+      <div className="duration">
+        <TextInput
+          size="xs"
+          type="number"
+          min={1}
+          label={label}
+          value={String(simple.n)}
+          error={fault !== undefined}
+          data-path={path}
+          onChange={({ currentTarget: { value: typed } }) => onChange(durationOf(Math.max(1, Math.floor(Number(typed)) || 1), simple.unit))}
+        />
+        <NativeSelect
+          size="xs"
+          aria-label={t('Unit')}
+          value={simple.unit}
+          data={[...SIMPLE_UNITS.map(([code, text]) => ({ value: code, label: text })), { value: 'iso', label: t('ISO 8601') }]}
+          onChange={({ currentTarget: { value: unit } }) =>
+            unit === 'iso' ? setAsText(true) : onChange(durationOf(simple.n, unit as SimpleUnit))
+          }
+        />
+      </div>
+      <FieldFault path={path} />
     </div>
   )
 }

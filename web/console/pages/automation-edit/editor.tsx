@@ -1,5 +1,5 @@
 import { Button } from '@mantine/core'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { Automation } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { ApiError } from '../../data/api-error.ts'
@@ -11,7 +11,7 @@ import { useWrite } from '../../data/write.ts'
 import { Act } from '../../parts/act.tsx'
 import { Choice } from '../../parts/choice.tsx'
 import { Id } from '../../parts/copy.tsx'
-import { Drawer } from '../../parts/drawer.tsx'
+import { Bars } from '../../parts/data-state.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { Page } from '../../parts/page.tsx'
@@ -20,13 +20,15 @@ import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
 import { say } from '../../parts/undo.tsx'
 import { Boundary } from '../../shell/boundary.tsx'
-import { Backtest } from '../automation/backtest.tsx'
 import { CHANGES } from '../automation/use-status.ts'
 import { type Draft, draftOf } from './draft.ts'
 import { Faults, Refused } from './faults.tsx'
 import { Form } from './form.tsx'
-import { JsonTab } from './json-tab.tsx'
-import { Newer } from './newer.tsx'
+
+// Loaded when they are wanted.
+const Backtest = lazy(() => import('./backtest-typed.tsx'))
+const JsonTab = lazy(() => import('./json-tab.tsx'))
+const Newer = lazy(() => import('./newer.tsx'))
 
 const TABS = [
   ['form', 'Form'],
@@ -93,21 +95,25 @@ export function Editor({ draft: first, automation, title }: { draft: Draft; auto
       }
     >
       {newer ? (
-        <Newer
-          theirs={newer}
-          mine={draft}
-          onTake={() => {
-            setDraft(draftOf(newer))
-            saving.take(newer)
-          }}
-          onKeep={() => void save(newer)}
-        />
+        <Suspense fallback={null}>
+          <Newer
+            theirs={newer}
+            mine={draft}
+            onTake={() => {
+              setDraft(draftOf(newer))
+              saving.take(newer)
+            }}
+            onKeep={() => void save(newer)}
+          />
+        </Suspense>
       ) : (
         error && <Faults error={error} />
       )}
       <Refused value={error}>
         {tab === 'json' ? (
-          <JsonTab key={newer?.updated_at ?? saving.base?.updated_at} draft={draft} onChange={setDraft} onBroken={setBroken} />
+          <Suspense fallback={<Bars rows={9} />}>
+            <JsonTab key={newer?.updated_at ?? saving.base?.updated_at} draft={draft} onChange={setDraft} onBroken={setBroken} />
+          </Suspense>
         ) : (
           // What was typed as JSON may have a shape that no form has: it stays, and JSON is where to mend it.
           <Boundary>
@@ -116,9 +122,9 @@ export function Editor({ draft: first, automation, title }: { draft: Draft; auto
         )}
       </Refused>
       {search.at === 'backtest' && automation && (
-        <Drawer title={t('Backtest of what is typed')} onClose={() => set({ at: undefined })}>
-          <Backtest id={automation.id} data={draft.data} />
-        </Drawer>
+        <Suspense fallback={null}>
+          <Backtest id={automation.id} data={draft.data} onClose={() => set({ at: undefined })} />
+        </Suspense>
       )}
     </Page>
   )
@@ -134,6 +140,7 @@ function useSave(automation: Automation | undefined) {
   const updating = useWrite('v4UpdateAutomation', CHANGES)
   const [base, setBase] = useState(automation)
   const [newer, setNewer] = useState<Automation>()
+  const [isLooking, setLooking] = useState(false)
   const save = async (draft: Draft, over = base): Promise<Automation | undefined> => {
     try {
       if (over === undefined) return await creating.send({ body: draft })
@@ -143,7 +150,9 @@ function useSave(automation: Automation | undefined) {
       if (over === undefined || !(error instanceof ApiError) || error.status !== 409) return undefined
       // A conflict may also be about what the automation names: then nobody has changed it.
       const call = addressOfCall(place!, 'v4GetAutomation', { path: { automation_id: over.id } })
+      setLooking(true)
       const now = await request<Automation>(call, { method: 'GET' }).catch(() => undefined)
+      setLooking(false)
       if (now && now.updated_at !== over.updated_at) setNewer(now)
       return undefined
     }
@@ -153,5 +162,9 @@ function useSave(automation: Automation | undefined) {
     setNewer(undefined)
     updating.reset()
   }
-  return { save, take, base, newer, error: updating.error ?? creating.error, isPending: updating.isPending || creating.isPending }
+  return {
+    ...{ save, take, base, newer },
+    error: isLooking ? null : (updating.error ?? creating.error),
+    isPending: updating.isPending || creating.isPending || isLooking,
+  }
 }

@@ -1,7 +1,6 @@
 import { createContext, useContext } from 'react'
 import type { ApiError } from '../../data/api-error.ts'
 import { Fault } from '../../parts/fault.tsx'
-import { t } from '../../parts/t.ts'
 import { faultAt } from './draft.ts'
 
 /** What the service has refused last. */
@@ -40,7 +39,6 @@ export function Faults({ error }: { error: ApiError }) {
           ))}
         </ul>
       )}
-      {found.length > 0 && <p className="soft">{t('Each is marked at its field.')}</p>}
     </div>
   )
 }

@@ -1,11 +1,10 @@
-import { Textarea } from '@mantine/core'
 import { useState } from 'react'
 import { Card } from '../../parts/card.tsx'
 import { t } from '../../parts/t.ts'
 import type { Draft } from './draft.ts'
 
 /** The same as JSON. What is no JSON yet stays typed, and is not saved. */
-export function JsonTab({
+export default function JsonTab({
   draft,
   onChange,
   onBroken,
@@ -31,16 +30,18 @@ export function JsonTab({
   }
   return (
     <Card title={t('JSON')} right={t('as the API takes it')}>
-      <Textarea
-        aria-label={t('JSON')}
-        className="edit-json"
-        rows={Math.min(40, Math.max(18, text.split('\n').length + 1))}
-        spellCheck={false}
-        value={text}
-        error={fault}
-        data-path="data"
-        onChange={({ currentTarget }) => type(currentTarget.value)}
-      />
+      <div className="long-text edit-json">
+        <textarea
+          aria-label={t('JSON')}
+          rows={Math.min(40, Math.max(18, text.split('\n').length + 1))}
+          spellCheck={false}
+          value={text}
+          aria-invalid={fault !== undefined}
+          data-path="data"
+          onChange={({ currentTarget }) => type(currentTarget.value)}
+        />
+        {fault && <p className="field-fault">{fault}</p>}
+      </div>
     </Card>
   )
 }

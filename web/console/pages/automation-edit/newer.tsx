@@ -7,7 +7,17 @@ import { Time } from '../../parts/time.tsx'
 import { type Draft, draftOf } from './draft.ts'
 
 /** The newer version beside one's own: lines that the other one has not are marked. */
-export function Newer({ theirs, mine, onTake, onKeep }: { theirs: Automation; mine: Draft; onTake: () => void; onKeep: () => void }) {
+export default function Newer({
+  theirs,
+  mine,
+  onTake,
+  onKeep,
+}: {
+  theirs: Automation
+  mine: Draft
+  onTake: () => void
+  onKeep: () => void
+}) {
   const [their, my] = [linesOf(draftOf(theirs)), linesOf(mine)]
   return (
     <Card className="edit-newer">

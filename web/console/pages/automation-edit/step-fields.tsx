@@ -1,9 +1,9 @@
-import { Checkbox, Textarea, TextInput } from '@mantine/core'
+import { Checkbox, TextInput } from '@mantine/core'
 import type { AutomationStep } from '../../../../clients/typescript/src/index.ts'
 import { t } from '../../parts/t.ts'
 import { Conditions } from './conditions.tsx'
 import { DurationField } from './duration-field.tsx'
-import { useFault } from './faults.tsx'
+import { FieldFault, useFault } from './faults.tsx'
 import { EventsField, NamedField } from './pick-field.tsx'
 
 type Change = (part: object) => void
@@ -141,17 +141,20 @@ export function Text({ label, value, path, onChange, placeholder, description }:
   )
 }
 
+/** A longer text. The field of the library would bring what measures its lines. */
 function Long({ label, value, path, onChange }: FieldProps) {
   const fault = useFault(path)
   return (
-    <Textarea
-      size="xs"
-      rows={4}
-      label={label}
-      value={value}
-      error={fault}
-      data-path={path}
-      onChange={({ currentTarget }) => onChange(currentTarget.value)}
-    />
+    <label className="long-text">
+      <span className="form-label">{label}</span>
+      <textarea
+        rows={4}
+        value={value}
+        aria-invalid={fault !== undefined}
+        data-path={path}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      />
+      <FieldFault path={path} />
+    </label>
   )
 }
