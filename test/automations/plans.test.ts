@@ -184,3 +184,10 @@ test('a backtest reads only the events of its window and of their users', async 
     )
   expect(await cost(simulate, 'events')).toBeLessThan(500)
 })
+
+test('an automation says that its many runs are still being cancelled', async () => {
+  const isCancelling = async () => (await fixture.call('GET', automation.url)).body.activity.is_cancelling
+  expect(await isCancelling()).toBe(false)
+  await fixture.setStatus(automation.id, 'inactive')
+  expect(await isCancelling()).toBe(true)
+})

@@ -189,7 +189,7 @@ describe('by keyboard', () => {
     expect((await api.call('PUT', `/v4/automations/${id}`, { body: { name, status: 'active', caption: 'Theirs', data } })).status).toBe(200)
     await text.fill((await text.inputValue()).replace('Marked, then waited for', 'Mine'))
     await page.keyboard.press('Control+s')
-    await page.getByText('Somebody changed this in the meantime').waitFor()
+    await page.locator('.newer-sides').waitFor()
     expect(await page.locator('.newer-sides mark').allTextContents()).toEqual([
       expect.stringContaining('Theirs'),
       expect.stringContaining('Mine'),
@@ -237,6 +237,7 @@ describe('by keyboard', () => {
     await open(`/automations/${own}?at=delete`, '[role=dialog] .ending-goes')
     expect(await button('Delete for good').isDisabled()).toBe(true)
     await page.getByLabel('Id of the automation').fill(own)
+    await expect.poll(() => button('Delete for good').isDisabled()).toBe(false)
     await page.keyboard.press('Enter')
     await title('Automations')
     expect((await api.call('GET', `/v4/automations/${own}`)).status).toBe(404)

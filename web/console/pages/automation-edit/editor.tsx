@@ -140,6 +140,7 @@ function useSave(automation: Automation | undefined) {
   const updating = useWrite('v4UpdateAutomation', CHANGES)
   const [base, setBase] = useState(automation)
   const [newer, setNewer] = useState<Automation>()
+  const [isLooking, setLooking] = useState(false)
   const save = async (draft: Draft, over = base): Promise<Automation | undefined> => {
     try {
       if (over === undefined) return await creating.send({ body: draft })
@@ -149,7 +150,9 @@ function useSave(automation: Automation | undefined) {
       if (over === undefined || !(error instanceof ApiError) || error.status !== 409) return undefined
       // A conflict may also be about what the automation names: then nobody has changed it.
       const call = addressOfCall(place!, 'v4GetAutomation', { path: { automation_id: over.id } })
+      setLooking(true)
       const now = await request<Automation>(call, { method: 'GET' }).catch(() => undefined)
+      setLooking(false)
       if (now && now.updated_at !== over.updated_at) setNewer(now)
       return undefined
     }
@@ -159,5 +162,9 @@ function useSave(automation: Automation | undefined) {
     setNewer(undefined)
     updating.reset()
   }
-  return { save, take, base, newer, error: updating.error ?? creating.error, isPending: updating.isPending || creating.isPending }
+  return {
+    ...{ save, take, base, newer },
+    error: isLooking ? null : (updating.error ?? creating.error),
+    isPending: updating.isPending || creating.isPending || isLooking,
+  }
 }
