@@ -25,6 +25,10 @@ async function fill(): Promise<void> {
   const { pool } = api
   const active = await integrationRow(pool, environment, 1)
   const inError = await integrationRow(pool, environment, 2)
+  await pool.query(
+    `insert into automations (environment, id, name, caption, status, version, created_at, updated_at) values ($1, 'auto_a', 'Welcome', '', 'active', 1, now(), now())`,
+    [environment],
+  )
   // Each twice at one time, so that a page ends between rows of one time.
   for (const at of [ago(30), ago(30), ago(90)]) {
     for (const [status, reason] of [
@@ -158,12 +162,14 @@ test('more rows than one page reads are found in further pages, also behind many
   expect(kept.pages).toBeLessThanOrEqual(3)
 })
 
-test('a key sees rows of the resources that its scopes name', async () => {
-  const named = await namedKey(api, project, ['exports:read', 'ledger:read'])
-  const status = async (kind: string) => (await api.call('GET', `/v4/ledger/rows?kind=${kind}&state=kept`, { key: named.key })).status
-  expect([await status('exports'), await status('deliveries'), await status('automation_runs'), await status('report_slots')]).toEqual([
-    200, 403, 403, 403,
-  ])
+test('a key sees names and customers of the resources that its scopes name', async () => {
+  const { key: own } = await namedKey(api, project, ['automations:read', 'ledger:read'])
+  const parents = async (kind: string) => {
+    const { body } = await api.call('GET', `/v4/ledger/rows?kind=${kind}&state=kept`, { key: own })
+    return body.data.map(({ parent }: { parent: { name: string | null } }) => parent.name)
+  }
+  expect(await parents('deliveries')).toEqual([null, null, null])
+  expect(await parents('automation_runs')).toEqual(['Welcome', 'Welcome', 'Welcome'])
 })
 
 test.each([
