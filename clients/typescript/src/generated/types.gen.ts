@@ -3586,6 +3586,9 @@ export type LedgerRow = {
      */
     outcome: string | null;
     reason: string | null;
+    /**
+     * Null also where the key lacks the scope of the resource, such as `integrations:read`.
+     */
     customer_uid: string | null;
     /**
      * What it belongs to; null of exports.
@@ -3594,7 +3597,7 @@ export type LedgerRow = {
         kind: 'scheduled_report' | 'automation' | 'integration';
         id: string;
         /**
-         * Null when it is deleted.
+         * Null when it is deleted, and where the key lacks the scope of the resource.
          */
         name: string | null;
         url: string;
@@ -17648,7 +17651,7 @@ export type V4ListLedgerRowsData = {
     path?: never;
     query: {
         /**
-         * Jobs of this kind; a key needs the scope of their resource as well.
+         * Jobs of this kind.
          */
         kind: LedgerKind;
         /**
