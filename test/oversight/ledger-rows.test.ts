@@ -193,17 +193,21 @@ test('a cursor of another list gives the first page', async () => {
 test('health counts what is late in this environment alone, of all time', async () => {
   const figures = async (secret: string) => {
     const { body } = await api.call('GET', '/v4/health', { key: secret })
-    return { status: body.status, ...Object.fromEntries(body.data.map((one: { figure: string }) => [one.figure, one])) }
+    const by = Object.fromEntries(body.data.map((one: { figure: string }) => [one.figure, one])) as Record<
+      string,
+      { oldest_seconds: number | null }
+    >
+    return { status: body.status as string, by }
   }
   const health = await figures(key)
   const { body } = await api.call('GET', `/v4/ledger?${WINDOW}`, { key })
   const overdue = Object.fromEntries(body.data.map((entry: { kind: string; overdue: number }) => [entry.kind, entry.overdue]))
   expect(health.status).toBe('degraded')
-  expect(health.overdue).toMatchObject({ is_degraded: true, parts: overdue })
-  expect(health.held).toMatchObject({ count: 3, is_degraded: true })
-  expect(health.failed_report_runs).toMatchObject({ count: 0 })
+  expect(health.by.overdue).toMatchObject({ is_degraded: true, parts: overdue })
+  expect(health.by.held).toMatchObject({ count: 3, is_degraded: true })
+  expect(health.by.failed_report_runs).toMatchObject({ count: 0 })
   const other = await figures((await api.newProject()).secret)
-  expect(other).toMatchObject({ status: 'ok', overdue: { count: 0, oldest_seconds: null, is_degraded: false, parts: {} } })
+  expect(other).toMatchObject({ status: 'ok', by: { overdue: { count: 0, oldest_seconds: null, is_degraded: false, parts: {} } } })
   // The slot of two days ago, less the seconds that were cut off.
-  expect(health.overdue.oldest_seconds).toBeGreaterThan(24 * 3_600)
+  expect(health.by.overdue!.oldest_seconds).toBeGreaterThan(24 * 3_600)
 })

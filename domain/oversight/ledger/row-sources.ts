@@ -2,7 +2,7 @@ import { automationsWithRuns, UNFINISHED_RUN } from '../../automations/automatio
 import { type LedgerKind, meaningSql } from '../../durable/ledger-history/history.ts'
 import { OPEN_DELIVERY } from '../../integrations/deliveries/delivery.ts'
 
-export const LEDGER_STATES = ['kept', 'declined', 'broken', 'outstanding', 'overdue', 'held'] as const
+const LEDGER_STATES = ['kept', 'declined', 'broken', 'outstanding', 'overdue', 'held'] as const
 export type LedgerState = (typeof LEDGER_STATES)[number]
 
 /** How many entries of an index a page reads of each automation or integration, and of other lists. */
