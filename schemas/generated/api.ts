@@ -9272,13 +9272,14 @@ export interface components {
             /** @description Its final status or outcome; null while it has not ended. */
             outcome: string | null;
             reason: string | null;
+            /** @description Null also where the key lacks the scope of the resource, such as `integrations:read`. */
             customer_uid: string | null;
             /** @description What it belongs to; null of exports. */
             parent: {
                 /** @enum {string} */
                 kind: "scheduled_report" | "automation" | "integration";
                 id: string;
-                /** @description Null when it is deleted. */
+                /** @description Null when it is deleted, and where the key lacks the scope of the resource. */
                 name: string | null;
                 url: string;
             } | null;
@@ -22824,13 +22825,13 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Jobs of this kind; a key needs the scope of their resource as well.
-                 * @example deliveries
+                 * @description Jobs of this kind.
+                 * @example exports
                  */
                 kind: components["schemas"]["LedgerKind"];
                 /**
                  * @description Jobs of this state.
-                 * @example broken
+                 * @example outstanding
                  */
                 state: components["schemas"]["LedgerState"];
                 /**

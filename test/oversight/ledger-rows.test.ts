@@ -25,6 +25,10 @@ async function fill(): Promise<void> {
   const { pool } = api
   const active = await integrationRow(pool, environment, 1)
   const inError = await integrationRow(pool, environment, 2)
+  await pool.query(
+    `insert into automations (environment, id, name, caption, status, version, created_at, updated_at) values ($1, 'auto_a', 'Welcome', '', 'active', 1, now(), now())`,
+    [environment],
+  )
   // Each twice at one time, so that a page ends between rows of one time.
   for (const at of [ago(30), ago(30), ago(90)]) {
     for (const [status, reason] of [
@@ -158,12 +162,14 @@ test('more rows than one page reads are found in further pages, also behind many
   expect(kept.pages).toBeLessThanOrEqual(3)
 })
 
-test('a key sees rows of the resources that its scopes name', async () => {
-  const named = await namedKey(api, project, ['exports:read', 'ledger:read'])
-  const status = async (kind: string) => (await api.call('GET', `/v4/ledger/rows?kind=${kind}&state=kept`, { key: named.key })).status
-  expect([await status('exports'), await status('deliveries'), await status('automation_runs'), await status('report_slots')]).toEqual([
-    200, 403, 403, 403,
-  ])
+test('a key sees names and customers of the resources that its scopes name', async () => {
+  const { key: own } = await namedKey(api, project, ['automations:read', 'ledger:read'])
+  const parents = async (kind: string) => {
+    const { body } = await api.call('GET', `/v4/ledger/rows?kind=${kind}&state=kept`, { key: own })
+    return body.data.map(({ parent }: { parent: { name: string | null } }) => parent.name)
+  }
+  expect(await parents('deliveries')).toEqual([null, null, null])
+  expect(await parents('automation_runs')).toEqual(['Welcome', 'Welcome', 'Welcome'])
 })
 
 test.each([
@@ -185,19 +191,23 @@ test('a cursor of another list gives the first page', async () => {
 })
 
 test('health counts what is late in this environment alone, of all time', async () => {
-  const figures = async (secret: string): Promise<Record<string, Record<string, unknown>>> => {
+  const figures = async (secret: string) => {
     const { body } = await api.call('GET', '/v4/health', { key: secret })
-    return { status: { is: body.status }, ...Object.fromEntries(body.data.map((one: { figure: string }) => [one.figure, one])) }
+    const by = Object.fromEntries(body.data.map((one: { figure: string }) => [one.figure, one])) as Record<
+      string,
+      { oldest_seconds: number | null }
+    >
+    return { status: body.status as string, by }
   }
   const health = await figures(key)
   const { body } = await api.call('GET', `/v4/ledger?${WINDOW}`, { key })
   const overdue = Object.fromEntries(body.data.map((entry: { kind: string; overdue: number }) => [entry.kind, entry.overdue]))
-  expect(health.status).toEqual({ is: 'degraded' })
-  expect(health.overdue).toMatchObject({ is_degraded: true, parts: overdue })
-  expect(health.held).toMatchObject({ count: 3, is_degraded: true })
-  expect(health.failed_report_runs).toMatchObject({ count: 0 })
+  expect(health.status).toBe('degraded')
+  expect(health.by.overdue).toMatchObject({ is_degraded: true, parts: overdue })
+  expect(health.by.held).toMatchObject({ count: 3, is_degraded: true })
+  expect(health.by.failed_report_runs).toMatchObject({ count: 0 })
   const other = await figures((await api.newProject()).secret)
-  expect(other).toMatchObject({ status: { is: 'ok' }, overdue: { count: 0, oldest_seconds: null, is_degraded: false, parts: {} } })
+  expect(other).toMatchObject({ status: 'ok', by: { overdue: { count: 0, oldest_seconds: null, is_degraded: false, parts: {} } } })
   // The slot of two days ago, less the seconds that were cut off.
-  expect(health.overdue?.oldest_seconds).toBeGreaterThan(24 * 3_600)
+  expect(health.by.overdue!.oldest_seconds).toBeGreaterThan(24 * 3_600)
 })

@@ -1,6 +1,6 @@
 import { LEDGER_KINDS, type LedgerKind } from '../../../domain/durable/ledger-history/history.ts'
 import type { Environment } from '../../../domain/kernel/environment.ts'
-import { invalidField, Refusal } from '../../../domain/kernel/refusal.ts'
+import { invalidField } from '../../../domain/kernel/refusal.ts'
 import type { LedgerWindow } from '../../../domain/oversight/ledger/counts.ts'
 import { ledgerWindow, readLedger } from '../../../domain/oversight/ledger/read.ts'
 import { type LedgerRow, readLedgerRows } from '../../../domain/oversight/ledger/rows.ts'
@@ -26,7 +26,7 @@ export const v4GetLedger = expensiveRead('v4GetLedger', async ({ query, environm
   return { body: { object: 'ledger' as const, url: '/v4/ledger' as const, ...shownWindow(window), data: entries } }
 })
 
-/** Where the things of a kind are read, and what a principal must be allowed to see them. */
+/** Where the things of a kind are read, and what a principal must be allowed to see whose they are, and their names. */
 const OF: Record<LedgerKind, { scope: string; parent: string; parents: string; url: (row: LedgerRow) => string }> = {
   report_slots: {
     ...{ scope: 'scheduled_reports:read', parent: 'scheduled_report', parents: '/v4/scheduled-reports/' },
@@ -46,15 +46,20 @@ const OF: Record<LedgerKind, { scope: string; parent: string; parents: string; u
 export const v4ListLedgerRows = onPool('v4ListLedgerRows', async ({ query, principal, environment, deps }) => {
   const { kind, state, outcome, reason, limit, starting_after: after } = query
   const { scope, parent, parents, url } = OF[kind]
-  if (!permits(principal.scopes, scope)) throw new Refusal('control_forbidden', `rows of the kind ${kind} need the scope ${scope}`)
   if (state === 'held' && kind !== 'deliveries') throw invalidField('state', 'must be another one: deliveries alone are held')
   const given = await windowOf(deps.listing, environment, query)
   const page = await readLedgerRows(deps.listing, environment, { kind, state, outcome, reason, limit, after }, given)
+  const isOpen = permits(principal.scopes, scope)
   const shown = (row: LedgerRow) => ({
     ...{ object: 'ledger_row' as const, kind, state, id: row.id, url: row.id === null ? null : url(row) },
     ...{ at: wholeSeconds(row.micros / 1000), due_at: row.due_at === null ? null : wholeSeconds(row.due_at) },
-    ...{ outcome: row.outcome, reason: row.reason, customer_uid: row.user_id },
-    parent: row.parent && { kind: parent as 'automation', ...row.parent, url: `${parents}${row.parent.id}` },
+    ...{ outcome: row.outcome, reason: row.reason, customer_uid: isOpen ? row.user_id : null },
+    parent: row.parent && {
+      kind: parent as 'automation',
+      id: row.parent.id,
+      name: isOpen ? row.parent.name : null,
+      url: `${parents}${row.parent.id}`,
+    },
   })
   const list = {
     ...{ object: 'list' as const, url: '/v4/ledger/rows' as const, ...shownWindow(page.window), removed: page.removed },

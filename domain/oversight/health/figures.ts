@@ -14,7 +14,7 @@ import { DELIVERY_WORKFLOW, FILE_WORKFLOW, REPORT_WORKFLOW, UPLOAD_WORKFLOW } fr
 import { OVERDUE } from '../ledger/overdue.ts'
 import { UNTAKEN, type UntakenSlots, untakenSlots } from '../ledger/untaken.ts'
 
-export const HEALTH_FIGURES = [
+const HEALTH_FIGURES = [
   'overdue',
   'late_timers',
   'held',

@@ -3,7 +3,7 @@ import { type LedgerKind, meaningSql } from '../../durable/ledger-history/histor
 import { OPEN_DELIVERY } from '../../integrations/deliveries/delivery.ts'
 import { EXPORT_REASON } from '../../reporting/exports/export.ts'
 
-export const LEDGER_STATES = ['kept', 'declined', 'broken', 'outstanding', 'overdue', 'held'] as const
+const LEDGER_STATES = ['kept', 'declined', 'broken', 'outstanding', 'overdue', 'held'] as const
 export type LedgerState = (typeof LEDGER_STATES)[number]
 
 /** How many entries of an index a page reads of each automation or integration, and of other lists. */

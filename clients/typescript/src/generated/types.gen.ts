@@ -3974,6 +3974,9 @@ export type LedgerRow = {
      */
     outcome: string | null;
     reason: string | null;
+    /**
+     * Null also where the key lacks the scope of the resource, such as `integrations:read`.
+     */
     customer_uid: string | null;
     /**
      * What it belongs to; null of exports.
@@ -3982,7 +3985,7 @@ export type LedgerRow = {
         kind: 'scheduled_report' | 'automation' | 'integration';
         id: string;
         /**
-         * Null when it is deleted.
+         * Null when it is deleted, and where the key lacks the scope of the resource.
          */
         name: string | null;
         url: string;
@@ -18772,7 +18775,7 @@ export type V4ListLedgerRowsData = {
     path?: never;
     query: {
         /**
-         * Jobs of this kind; a key needs the scope of their resource as well.
+         * Jobs of this kind.
          */
         kind: LedgerKind;
         /**

@@ -18,7 +18,7 @@ export type Loading = { all: number; stored: number; known: number } & (
 const AT_ONCE = 100
 
 /** The orders as `npm run cli -- import examples/cdnow.csv --map examples/cdnow.json` would store them, with the same ids: each is stored once, however it comes. */
-export const eventsOf = (csv: string): Event[] =>
+const eventsOf = (csv: string): Event[] =>
   csv
     .trim()
     .split(/\r?\n/)
