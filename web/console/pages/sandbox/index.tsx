@@ -1,4 +1,5 @@
 import './sandbox.css'
+import { lazy, Suspense } from 'react'
 import type { TestClock } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
@@ -12,8 +13,10 @@ import { To } from '../../parts/to.tsx'
 import { useAdvance } from './advance.ts'
 import { Clock } from './clock.tsx'
 import { Due } from './due.tsx'
-import { Reset, ResetButton } from './reset.tsx'
+import { ResetButton } from './reset-button.tsx'
 import { SampleCard } from './sample-card.tsx'
+
+const Reset = lazy(() => import('./reset.tsx'))
 
 /** The clock of the sandbox: what falls due next, time that passes at once, data to begin with, and a new beginning. */
 export default function Sandbox() {
@@ -60,7 +63,11 @@ function OfSandbox() {
       <DataState of={read} rows={6}>
         {clock => <Shown clock={clock} />}
       </DataState>
-      {search.at === 'reset' && <Reset onClose={() => set({ at: undefined })} />}
+      {search.at === 'reset' && (
+        <Suspense>
+          <Reset onClose={() => set({ at: undefined })} />
+        </Suspense>
+      )}
     </Page>
   )
 }

@@ -3,24 +3,10 @@ import { useState } from 'react'
 import { usePlace } from '../../data/place.ts'
 import { useDenied } from '../../data/session.ts'
 import { useWrite } from '../../data/write.ts'
-import { Act } from '../../parts/act.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { Fault } from '../../parts/fault.tsx'
-import { Icon } from '../../parts/icon.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
-
-export const ResetButton = ({ onClick }: { onClick: () => void }) => (
-  <Act
-    size="xs"
-    variant="default"
-    leftSection={<Icon name="retry" size={14} />}
-    denied={useDenied('editor', usePlace()?.project)}
-    onClick={onClick}
-  >
-    {t('Begin anew')}
-  </Act>
-)
 
 const GOES = [
   'users and customers, their purchases, access and events',
@@ -29,7 +15,7 @@ const GOES = [
 ]
 
 /** Empties the sandbox and sets its clock back; after the id of the project is typed. */
-export function Reset({ onClose }: { onClose: () => void }) {
+export default function Reset({ onClose }: { onClose: () => void }) {
   const project = usePlace()?.project ?? ''
   const denied = useDenied('editor', project)
   const [typed, setTyped] = useState('')
