@@ -77,7 +77,7 @@ export const EXPORT_COLUMNS = `id, status, type, format, compression, formula_gu
 const READ_COLUMNS = `${EXPORT_COLUMNS}, (select r.report_id from report_runs r where r.environment = exports.environment and r.id = exports.report_run) as report_id`
 
 /** Reason of an export that somebody cancelled. */
-export const EXPORT_CANCELLED = 'cancelled_by_api'
+const EXPORT_CANCELLED = 'cancelled_by_api'
 
 /** In SQL: why an export has no file, as the ledger counts it. */
 export const EXPORT_REASON = `case when status = 'cancelled' then '${EXPORT_CANCELLED}' else error ->> 'code' end`

@@ -30,7 +30,7 @@ const clockChange = ({ clocks, isSkipped }: Slot): UpcomingSlot['clock_change'] 
 }
 
 /** The first slots of a schedule after an instant, by the solver that workers take slots with. */
-export function upcomingSlots(schedule: Schedule, after: number, asOf: number, limit: number): UpcomingSlot[] {
+function upcomingSlots(schedule: Schedule, after: number, asOf: number, limit: number): UpcomingSlot[] {
   const upcoming: UpcomingSlot[] = []
   let former: number | null = null
   for (const slot of slotsAfter(schedule, after - LONGEST_STEP_MS)) {

@@ -10,7 +10,7 @@ const STATUSES: Record<string, string> = {
   failed: 'Failed',
   cancelled: 'Cancelled',
 }
-export const statusText = ({ status, expires_at, file_url }: Export) =>
+const statusText = ({ status, expires_at, file_url }: Export) =>
   status === 'done' && expires_at !== null && file_url === null ? t('Expired') : t(STATUSES[status] ?? status)
 export const chipOf = (one: Export): { status: string; label: string } => {
   const label = statusText(one)
