@@ -15,6 +15,8 @@ function allowance({ id, tag }: Described): number {
   // It counts the request under a lock, and reads entities, days and spend beside users, trials and revenue.
   if (id === 'v4GetAppleAdsReport') return STATEMENTS_OF_FIGURES + 9
   if (tag === 'Analytics') return STATEMENTS_OF_FIGURES
+  // A run is shown with its automation, and with when its next step begins.
+  if (id === 'v4GetAutomationRun') return STATEMENTS + 2
   // A customer is folded first, where there is a mark.
   if (id === 'v4GetCustomer') return STATEMENTS + 1
   return id.includes('Analytics') ? STATEMENTS_OF_FIGURES + STATEMENTS : STATEMENTS
