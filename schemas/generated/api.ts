@@ -3053,7 +3053,7 @@ export interface paths {
         put?: never;
         /**
          * Resend a delivery
-         * @description Sends one ended delivery again, as a replay does: 409 `conflict` while it is under way, when its run was cancelled, and unless the integration is active.
+         * @description Sends one ended delivery again, as a replay does: 409 `conflict` while it is under way, when a cancellation of its run ended it, and unless the integration is active.
          */
         post: operations["v4ResendIntegrationDelivery"];
         delete?: never;
@@ -9129,7 +9129,7 @@ export interface components {
         DeliveryRequest: {
             /** @enum {string} */
             method: "POST" | "PUT" | "GET" | "DELETE";
-            /** @description Secrets in it are `…`. */
+            /** @description Secrets in it are `…`; without its path for a key that may not read events and customers. */
             address: string;
             /** @description By name, in lower case; `…` stands for secrets, signatures and the time of signing. */
             headers: {
@@ -9137,7 +9137,7 @@ export interface components {
             };
             /** @description Its first 8,192 characters; secrets in it are `…`. Null without a body, and for a key that may not read events and customers. */
             body: string | null;
-            /** @description Characters of the whole body. */
+            /** @description Characters of the whole body, with its secrets as `…`. */
             body_length: number;
         } | null;
         /**

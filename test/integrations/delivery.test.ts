@@ -65,17 +65,21 @@ test('an attempt says when what it sent is not what would be sent now, and which
   expect((await one.show()).attempts[0].same_request).toBeNull()
 })
 
-test('the body is for keys that may read events and customers', async () => {
+test('the body and the path, which may name the customer, are for keys that may read events and customers', async () => {
   const one = await made()
   await post(call, { event_name: 'opened' })
   await one.become('delivered')
   const project = api.project
-  const bodyFor = async (...scopes: Parameters<typeof namedKey>[2]) => {
+  const requestFor = async (...scopes: Parameters<typeof namedKey>[2]) => {
     const { key } = await namedKey(api, project, scopes, { sandbox: true })
-    return (await api.call('GET', await one.path(), { key })).body.request.body
+    return (await api.call('GET', await one.path(), { key })).body.request
   }
-  expect(await bodyFor('integrations:read', 'events:read')).toBeNull()
-  expect(await bodyFor('integrations:read', 'events:read', 'customers:read')).toContain('"event_name":"opened"')
+  expect(await requestFor('integrations:read', 'events:read')).toMatchObject({
+    body: null,
+    address: `${new URL(one.receiver.url).origin}/…`,
+  })
+  const whole = await requestFor('integrations:read', 'events:read', 'customers:read')
+  expect(whole).toMatchObject({ body: expect.stringContaining('"event_name":"opened"'), address: one.receiver.url })
 })
 
 test('a resend sends one ended delivery under its id with new attempts, once for one key, in the order of its user', async () => {
@@ -145,7 +149,13 @@ test('the dry run of a replay counts what it would send, and leaves it alone', a
     status: 202,
     changes: [{ action: 'send', id: one.id, after: { matched: 2, replay_id: null } }],
   })
+  // While somebody pauses the integration: the count may take long, and must not stand in the way.
+  const pausing = await api.pool.connect()
+  await pausing.query('begin')
+  await pausing.query('select 1 from integrations where id = $1 for update', [one.id])
   expect((await dry({ events: ['a'] })).body.changes[0].after.matched).toBe(1)
+  await pausing.query('rollback')
+  pausing.release()
   expect((await one.deliveries()).map(({ status, attempt_count }) => [status, attempt_count])).toEqual([
     ['delivered', 1],
     ['delivered', 1],

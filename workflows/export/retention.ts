@@ -13,6 +13,8 @@ export const exportRetention = ({ storage }: { storage: FileStorage }): Workflow
     await context.step('remove-file', () => storage.remove(subject))
     const seconds = await context.transact('file-removed', tx => recordFileRemoved(tx, environment, subject))
     await context.sleep('keep-record', seconds)
+    // A worker that stood still for long may have written a part after the first removal. Without the record nobody finds that part.
+    await context.step('remove-rest', () => storage.remove(subject))
     await context.transact('remove-record', tx => deleteExport(tx, environment, subject))
   },
 

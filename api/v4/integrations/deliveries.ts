@@ -2,7 +2,7 @@ import { NO_EVENT_TYPE, slugOf } from '../../../domain/events/catalogue.ts'
 import type { DeliveryAttempt } from '../../../domain/integrations/deliveries/delivery.ts'
 import { type DeliveryRow, getDelivery, listDeliveries } from '../../../domain/integrations/deliveries/list.ts'
 import { loadContent } from '../../../domain/integrations/deliveries/load.ts'
-import { maskedRequest } from '../../../domain/integrations/deliveries/masked-request.ts'
+import { type MaskedRequest, maskedRequest } from '../../../domain/integrations/deliveries/masked-request.ts'
 import { countReplay, type Replay, replayDeliveries, resendDelivery } from '../../../domain/integrations/deliveries/replay.ts'
 import { audit, type Trail } from '../../../domain/kernel/audit/record.ts'
 import { invalidField, invalidFields } from '../../../domain/kernel/refusal.ts'
@@ -58,8 +58,14 @@ export const v4ListIntegrationDeliveries = expensiveRead('v4ListIntegrationDeliv
   return { body: cursorPage({ url, rows, limit, item: delivery(id, isActive) }), headers: restartedHeader(restarted) }
 })
 
-/** The body has what these scopes protect: the event, and who the user is. */
-const SCOPES_OF_BODY = ['events:read', 'customers:read']
+/** Body and path have what these scopes protect: the event, and who the user is. A path may name the user, as Mailchimp's does. */
+const SCOPES_OF_CONTENT = ['events:read', 'customers:read']
+
+const withoutContent = (request: MaskedRequest): MaskedRequest => ({
+  ...request,
+  address: URL.canParse(request.address) ? `${new URL(request.address).origin}/…` : '…',
+  body: null,
+})
 
 export const v4GetIntegrationDelivery = onPool('v4GetIntegrationDelivery', async ({ path, principal, environment, deps, db }) => {
   const { integration_id: integration, delivery_id: id } = path
@@ -69,7 +75,7 @@ export const v4GetIntegrationDelivery = onPool('v4GetIntegrationDelivery', async
   const made =
     content && settings ? await deps.probe.requestOf({ id, slug: content.config.slug, settings, occurrence: content.occurrence }) : null
   const request = made && settings ? maskedRequest(made, content!.config.slug, settings) : null
-  const maySeeBody = SCOPES_OF_BODY.every(scope => permits(principal.scopes, scope))
+  const maySeeContent = SCOPES_OF_CONTENT.every(scope => permits(principal.scopes, scope))
   const attempts = row.attempts.map(one => ({
     ...attempt(one),
     same_request: one.request === undefined || made === null ? null : one.request === made.fingerprint,
@@ -78,7 +84,7 @@ export const v4GetIntegrationDelivery = onPool('v4GetIntegrationDelivery', async
     ...delivery(integration, row.isActive)(row),
     attempts,
     replay_id: row.replay_id,
-    request: request && { ...request, body: maySeeBody ? request.body : null },
+    request: request && !maySeeContent ? withoutContent(request) : request,
   }
   return { body }
 })

@@ -126,31 +126,28 @@ const INSERT_JOBS = insertJobs({
   from: 'unnest($3::bigint[]) n',
 })
 
-/** The integration, whose state stays as it is until the transaction ends. */
-async function lockState(tx: Tx, environment: Environment, id: string): Promise<Integration> {
+async function findIntegration(tx: Tx, environment: Environment, id: string, lock: '' | 'for key share'): Promise<Integration> {
   const { rows } = await tx.query<Integration>(
     `select number, active, slug, target_platform, from_offsets, events, event_mapping from integrations
-     where environment = $1 and id = $2 and deleted_at is null for key share`,
+     where environment = $1 and id = $2 and deleted_at is null ${lock}`,
     [environment, id],
   )
   if (!rows[0]) throw notFound('integration')
   return rows[0]
 }
 
+/** The integration, whose state stays as it is until the transaction ends. */
+const lockState = (tx: Tx, environment: Environment, id: string): Promise<Integration> =>
+  findIntegration(tx, environment, id, 'for key share')
+
 function assertActive({ active }: Integration): void {
   if (active !== 1) throw conflict('the integration is not active')
-}
-
-async function lockActive(tx: Tx, environment: Environment, id: string): Promise<Integration> {
-  const integration = await lockState(tx, environment, id)
-  assertActive(integration)
-  return integration
 }
 
 type Found = { ended: Opened[]; missing: Missing[] }
 
 /** What the replay sends. Throws `replay_limit_exceeded` for more than `most`. */
-async function find(tx: Tx, environment: Environment, integration: Integration, replay: Replay, most: number): Promise<Found> {
+async function findDeliveries(tx: Tx, environment: Environment, integration: Integration, replay: Replay, most: number): Promise<Found> {
   const ended = await findEnded(tx, environment, integration.number, replay, most)
   const missing = await findMissing(tx, environment, integration, replay, most - ended.length)
   if (ended.length + missing.length > most) throw tooMany(most)
@@ -186,14 +183,20 @@ export async function replayDeliveries(
   replay: Replay,
   most = MAX_DELIVERIES,
 ): Promise<number> {
-  const integration = await lockActive(tx, environment, id)
-  const found = await find(tx, environment, integration, replay, most)
+  const integration = await lockState(tx, environment, id)
+  assertActive(integration)
+  const found = await findDeliveries(tx, environment, integration, replay, most)
   return open(tx, environment, integration.number, found, replay.id)
 }
 
-/** How many deliveries the replay would send, with the refusals of the replay. It locks no delivery, so it holds up no worker. */
+/**
+ * How many deliveries the replay would send, with the refusals of the replay. It may read for long and locks nothing: a pause of the integration, and a
+ * failure that is the tenth in a row, wait for nobody.
+ */
 export async function countReplay(tx: Tx, environment: Environment, id: string, replay: Replay): Promise<number> {
-  const { ended, missing } = await find(tx, environment, await lockActive(tx, environment, id), replay, MAX_DELIVERIES)
+  const integration = await findIntegration(tx, environment, id, '')
+  assertActive(integration)
+  const { ended, missing } = await findDeliveries(tx, environment, integration, replay, MAX_DELIVERIES)
   return ended.length + missing.length
 }
 

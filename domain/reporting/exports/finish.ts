@@ -70,8 +70,8 @@ export async function recordFileRemoved(tx: Tx, environment: Environment, id: st
     `update exports x set file_removed_at = coalesce(x.file_removed_at, t.now), overdue_since = null, to_erase = '{}'
      from environment_now($1) t(now)
      where x.environment = $1 and x.id = $2
-     returning greatest(0, extract(epoch from x.file_removed_at - t.now) + $3)::float8 as seconds`,
-    [environment, id, (RECORD_DAYS - FILE_DAYS) * DAY_SECONDS],
+     returning greatest(0, extract(epoch from x.file_removed_at - t.now) + case when x.status = 'cancelled' then $4::int else $3::int end)::float8 as seconds`,
+    [environment, id, (RECORD_DAYS - FILE_DAYS) * DAY_SECONDS, RECORD_DAYS * DAY_SECONDS],
   )
   return rows[0]?.seconds ?? 0
 }

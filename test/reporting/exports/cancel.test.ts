@@ -1,4 +1,5 @@
 // An export that somebody cancels: what it shows, what is left of it, and who wins against the worker that publishes it.
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { FileStorage } from '../../../store/files/storage.ts'
 import { startApi, type TestApi } from '../../harness/api.ts'
@@ -69,8 +70,13 @@ describe('cancelling', () => {
     expect(await exportsOf(api)).toMatchObject(counted)
     // The record goes with others of its age; the ledger counts on.
     await until('the run waits', async () => (await api.pool.query(`select 1 from runs where status = 'waiting'`)).rowCount || undefined)
-    await advance(api, '84 days')
+    await advance(api, '89 days')
+    expect((await cancel(api, id)).status).toBe(200)
+    // Of a worker that stood still when the parts were removed.
+    await api.storage.writePart(id, '4.1', Readable.from([Buffer.from('late')]), new AbortController().signal)
+    await advance(api, '2 days')
     await until('the record is removed', async () => ((await api.call('GET', `/v4/exports/${id}`)).status === 404 ? true : undefined))
+    expect(await storedFiles(api.files)).toEqual([])
     const { body } = await api.call('GET', `/v4/ledger?kind=exports&from=${encodeURIComponent(once.body.created_at)}`)
     expect(body.data[0]).toMatchObject(counted)
     await erasing.rest()

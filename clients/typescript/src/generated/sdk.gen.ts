@@ -1780,7 +1780,7 @@ export const v4GetIntegrationDelivery = <ThrowOnError extends boolean = true>(op
 /**
  * Resend a delivery
  *
- * Sends one ended delivery again, as a replay does: 409 `conflict` while it is under way, when its run was cancelled, and unless the integration is active.
+ * Sends one ended delivery again, as a replay does: 409 `conflict` while it is under way, when a cancellation of its run ended it, and unless the integration is active.
  */
 export const v4ResendIntegrationDelivery = <ThrowOnError extends boolean = true>(options: Options<V4ResendIntegrationDeliveryData, ThrowOnError>) => (options.client ?? client).post<V4ResendIntegrationDeliveryResponses, V4ResendIntegrationDeliveryErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -3851,7 +3851,7 @@ export type DeliveryAttemptDetail = {
 export type DeliveryRequest = {
     method: 'POST' | 'PUT' | 'GET' | 'DELETE';
     /**
-     * Secrets in it are `…`.
+     * Secrets in it are `…`; without its path for a key that may not read events and customers.
      */
     address: string;
     /**
@@ -3865,7 +3865,7 @@ export type DeliveryRequest = {
      */
     body: string | null;
     /**
-     * Characters of the whole body.
+     * Characters of the whole body, with its secrets as `…`.
      */
     body_length: number;
 } | null;
