@@ -11495,6 +11495,7 @@ export interface components {
                 id: string;
                 url: string;
             } | null;
+            /** @description Null also where the key lacks the scope of the resource; its name is left out of the text then. */
             customer_uid: string | null;
         };
         /**

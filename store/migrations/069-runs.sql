@@ -8,8 +8,11 @@ create table retrying_runs (
   id text collate "C" not null
 );
 create index retrying_runs_by_creation on retrying_runs (environment, automation_id, created_at, id);
+-- Found by their jobs: the table of runs has those of 90 days, and no index by status.
 insert into retrying_runs (number, environment, automation_id, created_at, id)
-  select number, environment, automation_id, created_at, id from automation_runs where status = 'running';
+  select r.number, r.environment, r.automation_id, r.created_at, r.id from due d join automation_runs r on r.number = d.id
+  where d.kind = 'automation-run' and r.status = 'running'
+    and exists (select 1 from automation_steps s where s.run = r.number and s.status = 'running');
 
 -- The runs that wait for a delivery that is tried again. Only such a delivery has an entry; the other indexes by status change with it anyway.
 create index deliveries_retrying_of_runs on deliveries (environment, run_id) where status = 'retrying' and source = 'automation';

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { hook, must, sandbox } from '../harness/integrations.ts'
+import { namedKey } from '../harness/named-keys.ts'
 import { reportTo } from '../harness/reports.ts'
 
 let api: TestApi
@@ -53,6 +54,18 @@ test('it names runs, ends of subscriptions and slots of reports, the earliest fi
   })
   expect(data.find(({ kind }) => kind === 'subscription')).toMatchObject({ customer_uid: ada, reference: { kind: 'customer', id: ada } })
   expect(data.find(({ kind }) => kind === 'report_slot')).toMatchObject({ reference: { kind: 'scheduled_report', id: report.id } })
+})
+
+test('a key sees names and customers of the resources that its scopes name', async () => {
+  const { key } = await namedKey(api, api.project, ['test_clock:read', 'customers:read'], { sandbox: true })
+  const { data } = (await api.call('GET', '/v4/test-clock/due?limit=100', { key })).body as { data: Due[] }
+  expect(data.find(({ kind }) => kind === 'automation_run')).toMatchObject({
+    text: expect.stringMatching(/^A run of auto_\w+ goes on$/),
+    customer_uid: null,
+  })
+  expect(data.find(({ kind }) => kind === 'subscription')).toMatchObject({ customer_uid: ada })
+  const { key: least } = await namedKey(api, api.project, ['test_clock:read'], { sandbox: true })
+  expect((await api.call('GET', '/v4/test-clock/due?limit=100', { key: least })).text).not.toContain(ada)
 })
 
 test('pages of one job have every job once', async () => {

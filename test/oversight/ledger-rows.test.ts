@@ -29,8 +29,8 @@ async function fill(): Promise<void> {
     `insert into automations (environment, id, name, caption, status, version, created_at, updated_at) values ($1, 'auto_a', 'Welcome', '', 'active', 1, now(), now())`,
     [environment],
   )
-  // Each twice at one time, so that a page ends between rows of one time.
-  for (const at of [ago(30), ago(30), ago(90)]) {
+  // Two at one time, so that a page ends between rows of one time.
+  for (const at of [ago(90), ago(30), ago(30)]) {
     for (const [status, reason] of [
       ['delivered', null],
       ['failed', 'exhausted'],
@@ -140,10 +140,11 @@ test('more rows than one page reads are found in further pages, also behind many
   const insert = (status: string, count: number, minutes: number) =>
     api.pool.query(
       `insert into deliveries (environment, id, integration, source, event_id, event_name, partition, log_offset, status, created_at)
-       select $1, 'dlv_' || $4::text || n, $2, 'event', $4::text || n, 'opened', 0, 0, $3, $5::timestamptz + make_interval(secs => n / 100) from generate_series(1, $6::int) n`,
+       select $1, 'dlv_' || $4::text || n, $2, 'event', $4::text || n, 'opened', 0, 0, $3, $5::timestamptz + make_interval(secs => n / 2_000) from generate_series(1, $6::int) n`,
       [production, integration, status, `${status}${minutes}`, ago(minutes), count],
     )
   await insert('delivered', 3, 300)
+  // Within two seconds, and with ids in another order than their numbers: several processes make them.
   await insert('pending', 2_500, 200)
   const found = async (state: string) => {
     const ids = new Set<string>()

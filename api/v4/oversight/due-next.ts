@@ -1,4 +1,5 @@
 import { type DueJob, type DueSubject, readDueNext } from '../../../domain/oversight/due/due-next.ts'
+import { permits, type Scopes } from '../../../domain/projects/authority.ts'
 import type { AnswerBody } from '../../../schemas/operation-types.ts'
 import { onPool } from '../../operation.ts'
 import { restartedHeader } from '../../pagination.ts'
@@ -34,7 +35,7 @@ function told(subject: DueSubject, kind: string): Told {
       const reference = { kind: 'delivery' as const, id, url: `/v4/integrations/${integration_id}/deliveries/${id}` }
       return {
         kind: 'delivery',
-        text: `${event_name} is sent to ${quoted(title, integration_id)}${again}`,
+        text: `${event_name ?? 'An event'} is sent to ${quoted(title, integration_id)}${again}`,
         reference,
         customer_uid: user_id,
       }
@@ -47,7 +48,7 @@ function told(subject: DueSubject, kind: string): Told {
     case 'subscription': {
       const { user_id, before, after } = subject
       const text = after === null || after === before ? 'A subscription is looked at' : `A subscription becomes ${spaced(after)}`
-      const reference = { kind: 'customer' as const, id: user_id, url: `/v4/customers/${user_id}` }
+      const reference = user_id === null ? null : { kind: 'customer' as const, id: user_id, url: `/v4/customers/${user_id}` }
       return { kind: 'subscription', text, reference, customer_uid: user_id }
     }
     case 'probe': {
@@ -68,15 +69,43 @@ function told(subject: DueSubject, kind: string): Told {
 
 const otherJob = (kind: string): Told => ({ kind: 'other', text: `A job of the kind ${spaced(kind)}`, reference: null, customer_uid: null })
 
-const shown = ({ kind, id, micros, subject }: DueJob): Item => ({
+/** What a principal must be allowed to read to see the names and customers of a subject. */
+const SCOPES: Record<Exclude<DueSubject['is'], 'workflow'>, string> = {
+  run: 'automations:read',
+  delivery: 'integrations:read',
+  report: 'scheduled_reports:read',
+  subscription: 'customers:read',
+  probe: 'integrations:read',
+}
+
+/** The subject as a principal may see it. */
+function seenBy(scopes: Scopes, subject: DueSubject): DueSubject {
+  if (subject.is === 'workflow' || permits(scopes, SCOPES[subject.is])) return subject
+  switch (subject.is) {
+    case 'run':
+      return { ...subject, name: null, step: null, user_id: null }
+    case 'delivery':
+      return { ...subject, title: null, event_name: null, user_id: null }
+    case 'report':
+      return { ...subject, name: null }
+    case 'probe':
+      return { ...subject, title: null }
+    case 'subscription':
+      return { ...subject, user_id: null }
+    default:
+      return subject satisfies never
+  }
+}
+
+const shown = ({ kind, id, micros, subject }: DueJob, scopes: Scopes): Item => ({
   ...{ object: 'due_job' as const, id: `${kind}.${id}`, at: wholeSeconds(micros / 1000) },
-  ...(subject === null ? otherJob(kind) : told(subject, kind)),
+  ...(subject === null ? otherJob(kind) : told(seenBy(scopes, subject), kind)),
 })
 
-export const v4ListTestClockDue = onPool('v4ListTestClockDue', async ({ query, environment, deps }) => {
+export const v4ListTestClockDue = onPool('v4ListTestClockDue', async ({ query, principal, environment, deps }) => {
   const { limit, starting_after: after } = query
   const { jobs, next, restarted } = await readDueNext(deps.listing, environment, { limit, after })
-  const list = { object: 'list' as const, url: '/v4/test-clock/due' as const, data: jobs.map(shown) }
+  const list = { object: 'list' as const, url: '/v4/test-clock/due' as const, data: jobs.map(job => shown(job, principal.scopes)) }
   const body = next === null ? { ...list, has_more: false } : { ...list, has_more: true, next_cursor: next }
   return { body, headers: restartedHeader(restarted) }
 })

@@ -6,7 +6,7 @@ import { ledgerWindow, readLedger } from '../../../domain/oversight/ledger/read.
 import { type LedgerRow, readLedgerRows } from '../../../domain/oversight/ledger/rows.ts'
 import { permits } from '../../../domain/projects/authority.ts'
 import { apiTime, type Db } from '../../../store/connect.ts'
-import { expensiveRead, onPool } from '../../operation.ts'
+import { expensiveRead } from '../../operation.ts'
 import { restartedHeader } from '../../pagination.ts'
 import { MAX_WINDOW_MS, wholeSeconds } from '../../time.ts'
 
@@ -43,7 +43,8 @@ const OF: Record<LedgerKind, { scope: string; parent: string; parents: string; u
   exports: { scope: 'exports:read', parent: 'none', parents: '', url: ({ id }) => `/v4/exports/${id}` },
 }
 
-export const v4ListLedgerRows = onPool('v4ListLedgerRows', async ({ query, principal, environment, deps }) => {
+// A page of what is overdue looks at all of it.
+export const v4ListLedgerRows = expensiveRead('v4ListLedgerRows', async ({ query, principal, environment, deps }) => {
   const { kind, state, outcome, reason, limit, starting_after: after } = query
   const { scope, parent, parents, url } = OF[kind]
   if (state === 'held' && kind !== 'deliveries') throw invalidField('state', 'must be another one: deliveries alone are held')

@@ -67,8 +67,9 @@ const NUMBERED = `
 type Source = { sql: string; numbers: readonly number[] | null; step: number }
 
 /** Where the runs that can fit are read: of rare statuses, no others. */
-async function sourceOf(db: Db, environment: Environment, limit: number, { statuses, user, events }: AllRunsFilter): Promise<Source> {
-  const isFiltered = statuses.length > 0 || events.length > 0
+async function sourceOf(db: Db, environment: Environment, limit: number, filter: AllRunsFilter): Promise<Source> {
+  const { statuses, automation, user, events } = filter
+  const isFiltered = statuses.length > 0 || events.length > 0 || (user !== undefined && automation !== undefined)
   const all = { sql: byAutomation('automation_runs'), numbers: null, step: isFiltered ? STEP : limit + 1 }
   if (user !== undefined) return { ...all, sql: OF_USER }
   if (statuses.length === 0 || statuses.includes('succeeded') || statuses.includes('skipped')) return all
@@ -119,7 +120,7 @@ export async function listAllRuns(
   const cursor = after === undefined ? null : await cursorOf(db, environment, after)
   const { statuses, automation = null, user = null, events, from = null, to = null } = filter
   const { sql, numbers, step } = await sourceOf(db, environment, limit, filter)
-  const found: number[] = []
+  const found: Looked[] = []
   let last: { created_at: string; id: string } | null = cursor
   let isMore = true
   for (let lookedAt = 0; isMore && found.length <= limit && lookedAt < MOST_LOOKED_AT; ) {
@@ -129,11 +130,16 @@ export async function listAllRuns(
     ])
     lookedAt += rows.length
     isMore = rows.length >= step
-    for (const { number, fits } of rows) if (fits) found.push(number)
+    found.push(...rows.filter(({ fits }) => fits))
     last = rows.at(-1) ?? last
   }
-  const page = await rowsOf(db, found.slice(0, limit))
-  const next = found.length > limit ? page.at(-1)!.id : isMore ? last!.id : null
+  const shown = found.slice(0, limit)
+  const page = await rowsOf(
+    db,
+    shown.map(({ number }) => number),
+  )
+  // Not the last of the page: retention may have removed it meanwhile.
+  const next = found.length > limit ? shown.at(-1)!.id : isMore ? last!.id : null
   return { rows: await showRuns(db, environment, page), next, restarted: after !== undefined && cursor === null }
 }
 

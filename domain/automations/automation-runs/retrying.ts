@@ -13,9 +13,13 @@ export const noteRetrying = (paused: string): string => `
 /** In SQL: deletes the notes of the runs whose numbers the query `numbers` selects. */
 export const forgetRetrying = (numbers: string): string => `delete from retrying_runs where number = any (array(${numbers}))`
 
-/** In SQL: whether a row of `automation_runs` is retrying. */
+/**
+ * In SQL: whether a row of `automation_runs` is retrying. The record of the step decides: a process of an earlier release, beside this one during an
+ * upgrade, goes on with a step and leaves the note. A scalar subquery is never hashed, which would read the records of all runs.
+ */
 export const IS_RETRYING = `(automation_runs.status in ${UNFINISHED_RUN} and (
   exists (select 1 from retrying_runs t where t.number = automation_runs.number)
+    and (select 1 from automation_steps s where s.run = automation_runs.number and s.status = 'running' order by s.run, s.n desc limit 1) is not null
   or exists (select 1 from deliveries v where v.environment = automation_runs.environment and v.run_id = automation_runs.id
     and v.status = 'retrying' and v.source = 'automation')))`
 

@@ -8,13 +8,21 @@ import { isoMicros } from '../../kernel/time/instant.ts'
 import { SUBSCRIPTION_DUE } from '../../purchases/subscriptions/store.ts'
 import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
 
-/** What a due job is about; null: it has ended meanwhile. */
+/** What a due job is about; null: it has ended meanwhile. Names are null where they are gone or not to be seen. */
 export type DueSubject =
   | { is: 'run'; id: string; automation_id: string; name: string | null; step: string | null; status: string; user_id: string | null }
-  | { is: 'delivery'; id: string; integration_id: string; title: string; event_name: string; attempts: number; user_id: string | null }
-  | { is: 'report'; id: string; name: string }
-  | { is: 'subscription'; user_id: string; before: string | null; after: string | null }
-  | { is: 'probe'; id: string; title: string }
+  | {
+      is: 'delivery'
+      id: string
+      integration_id: string
+      title: string | null
+      event_name: string | null
+      attempts: number
+      user_id: string | null
+    }
+  | { is: 'report'; id: string; name: string | null }
+  | { is: 'subscription'; user_id: string | null; before: string | null; after: string | null }
+  | { is: 'probe'; id: string; title: string | null }
   | { is: 'workflow'; workflow: string; subject: string }
 /** `at`: with microseconds. `id`: unique among the jobs of its kind. */
 export type DueJob = { kind: string; id: number; micros: number; subject: DueSubject | null }

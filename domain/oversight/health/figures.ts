@@ -11,7 +11,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { EXPORT_WORKFLOW } from '../../reporting/exports/create.ts'
 import { REPORT_SLOT_DUE } from '../../reporting/reports/report.ts'
 import { DELIVERY_WORKFLOW, FILE_WORKFLOW, REPORT_WORKFLOW, UPLOAD_WORKFLOW } from '../../reporting/reports/run.ts'
-import { OVERDUE } from '../ledger/overdue.ts'
+import { overdue } from '../ledger/overdue.ts'
 import { UNTAKEN, type UntakenSlots, untakenSlots } from '../ledger/untaken.ts'
 
 const HEALTH_FIGURES = [
@@ -117,12 +117,12 @@ const STATEMENT = `
   with recursive ${GROUPS_OF_ENVIRONMENT}, n as materialized (select environment_now($1) as now),
   own as materialized (select e.project, p.id as default_environment from environments e join environments p on p.project = e.project and p.kind = 'production'
     where e.id = $1), stores(platform) as (values ('apple'), ('google'), ('stripe'), ('paddle')),
-  overdue as (${OVERDUE}), parts(figure, part, count, seconds) as (${PARTS.join('\n union all ')})
+  overdue as (${overdue(MOST_COUNTED)}), parts(figure, part, count, seconds) as (${PARTS.join('\n union all ')})
   select (select coalesce(jsonb_agg(to_jsonb(p)), '[]') from parts p) as parts, ${UNTAKEN} as untaken`
 
 type Part = { figure: HealthFigureName; part: string; count: number; seconds: number | null }
 
-/** What is late or was set aside in one environment, as `/readyz` counts it over all of them. `overdue` is that of the ledger, of all time. */
+/** What is late or was set aside in one environment, as `/readyz` counts it over all of them. `overdue` is that of the ledger, of all time and up to a limit. */
 export async function readHealth(db: Db, environment: Environment): Promise<Health> {
   const clock = await db.query<{ now: string }>('select environment_now($1)::text as now', [environment])
   const { now } = clock.rows[0]!

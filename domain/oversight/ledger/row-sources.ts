@@ -8,8 +8,6 @@ export type LedgerState = (typeof LEDGER_STATES)[number]
 
 /** How many entries of an index a page reads of each automation or integration, and of other lists. */
 const SCANNED = 1_000
-/** So many of them are surely the newest: open deliveries are read by their numbers, whose order may differ from that of time in a moment. */
-const SURE = 900
 
 // Of the environment $1 in the window [$2, $3), before the row ($9, $10). Each range ends in the order of one index. The beginning of the window
 // stands in the range of that index as well: as a filter alone it would not end the scan.
@@ -61,22 +59,29 @@ const FAILED_DELIVERIES = `
     order by integration desc, created_at desc, id desc limit ${SCANNED}) d
   where i.environment = $1`
 
-/** Numbers that are this near to the edge of a window or page may be of rows beyond it: they are given a moment before the time. */
+/** Numbers that are this near to the edge of a window may be of rows beyond it: they are given a moment before the time. */
 const NEAR = 10_000
 const numberAt = (condition: string, order: 'asc' | 'desc') =>
   `(select number from deliveries where environment = $1 and ${condition} order by created_at ${order} limit 1)`
 
-/** Open deliveries have an index in the order of their numbers, which is that of their creation. */
+/**
+ * Open deliveries have an index in the order of their numbers, which is nearly that of their creation: within a moment many are made at once, by
+ * several processes. Their list goes by the number alone, $10, or a page would leave out some of that moment.
+ */
 const openDeliveries = (only: string) => `
   select d.integration::text as part, d.* from integrations i
   cross join (select coalesce(${numberAt('created_at < $2', 'desc')} - ${NEAR}, 0) as low,
-    coalesce(${numberAt('created_at >= $9', 'asc')} + ${NEAR}, 9223372036854775807) as high) n
+    coalesce(${numberAt('created_at >= $9', 'asc')} + ${NEAR}, 9223372036854775807) as high, nullif($10::text, '')::bigint as before) n
   cross join lateral (
-    select ${columns.deliveries} from deliveries
-    where integration = i.number and status in ${OPEN_DELIVERY} and number >= n.low and number <= n.high
-      and created_at >= $2 and (created_at, id) < ($9, $10)
+    select ${columns.deliveries}, number from deliveries
+    where integration = i.number and status in ${OPEN_DELIVERY} and number >= n.low and number <= least(n.high, n.before - 1)
+      and created_at >= $2 and created_at < $9
     order by number desc limit ${SCANNED}) d
   where i.environment = $1 and ${only}`
+
+/** Whether the list of a state goes by the numbers of the rows. */
+export const isByNumber = (kind: LedgerKind, state: LedgerState): boolean =>
+  kind === 'deliveries' && (state === 'outstanding' || state === 'held')
 
 /** In SQL: the entries among which the rows of a state are, newest first; `part`: what they were read for, each part up to its limit. */
 export function sourceOf(kind: LedgerKind, state: Exclude<LedgerState, 'overdue'>): string {
@@ -102,5 +107,10 @@ export const hasState = (kind: LedgerKind, state: LedgerState): string => {
 /** In SQL: the horizon, before which not all entries were read: a part that is read up to its limit may have more. */
 export const HORIZON = `
   select at, id from (
-    select at, id, row_number() over (partition by part order by at desc, id desc) as n, count(*) over (partition by part) as read from scanned) s
-  where read >= ${SCANNED} and n = ${SURE} order by at desc, id desc limit 1`
+    select at, id, row_number() over (partition by part order by at desc, id desc) as n from scanned) s
+  where n = ${SCANNED} order by at desc, id desc limit 1`
+/** The same where the list goes by the number, which stands for the id. */
+export const HORIZON_BY_NUMBER = `
+  select at, number::text as id from (
+    select at, number, row_number() over (partition by part order by number desc) as n from scanned) s
+  where n = ${SCANNED} order by s.number desc limit 1`

@@ -8,7 +8,7 @@ import { isoMicros } from '../../kernel/time/instant.ts'
 import type { LedgerWindow } from './counts.ts'
 import { OVERDUE } from './overdue.ts'
 import { sameTime } from './read.ts'
-import { byId, HORIZON, hasState, type LedgerState, sourceOf } from './row-sources.ts'
+import { byId, HORIZON, HORIZON_BY_NUMBER, hasState, isByNumber, type LedgerState, sourceOf } from './row-sources.ts'
 import { UNTAKEN, type UntakenSlots, untakenSlots } from './untaken.ts'
 
 /** What a row belongs to; `name` null: it is gone. */
@@ -17,6 +17,8 @@ type Parent = { id: string; name: string | null }
 export type LedgerRow = {
   micros: number
   id: string | null
+  /** Of a list that goes by it. */
+  number: number | null
   due_at: string | null
   outcome: string | null
   reason: string | null
@@ -54,43 +56,58 @@ const removedSql = (kind: LedgerKind, state: LedgerState) => {
 }
 
 // What is overdue has neither an outcome nor a reason.
-const pageSql = (kind: LedgerKind, state: LedgerState) =>
-  state === 'overdue'
-    ? `
+const overduePage = (kind: LedgerKind) => `
   with recursive ${GROUPS_OF_ENVIRONMENT}, overdue as (${OVERDUE}), horizon as (select null::timestamptz as at, null::text as id where false), page as (
     select o.at as since, r.* from (
       select at, id from overdue where kind = '${kind}' and (at, id collate "C") > ($9::timestamptz, $10::text)
         and $12::text is null and $13::text is null order by at, id collate "C" limit $11) o
     cross join lateral (${byId(kind, 'o.id')}) r
   )`
-    : `
-  with scanned as materialized (${sourceOf(kind, state)}), horizon as (${HORIZON}), page as (
+
+const pageSql = (kind: LedgerKind, state: Exclude<LedgerState, 'overdue'>) => {
+  const [horizon, order, isOlder] = isByNumber(kind, state)
+    ? [HORIZON_BY_NUMBER, 'number desc', 's.number < h.id::bigint']
+    : [HORIZON, 'at desc, id desc', '(s.at, s.id) < (h.at, h.id)']
+  return `
+  with scanned as materialized (${sourceOf(kind, state)}), horizon as (${horizon}), page as (
     select at as since, s.* from scanned s
-    where ${hasState(kind, state)} and ${ONLY} and not exists (select from horizon h where (s.at, s.id) < (h.at, h.id))
-    order by at desc, id desc limit $11
+    where ${hasState(kind, state)} and ${ONLY} and not exists (select from horizon h where ${isOlder})
+    order by ${order} limit $11
   )`
+}
 
 const place = (of: string) => `jsonb_build_object('micros', ${micros(`${of}.at`)}, 'id', ${of}.id)`
 
-const statement = (kind: LedgerKind, state: LedgerState) => `${pageSql(kind, state)}
+const orderOf = (kind: LedgerKind, state: LedgerState) => {
+  if (state === 'overdue') return 'p.since, p.id collate "C"'
+  return isByNumber(kind, state) ? 'p.number desc' : 'p.since desc, p.id collate "C" desc'
+}
+
+const statement = (kind: LedgerKind, state: LedgerState) => `${state === 'overdue' ? overduePage(kind) : pageSql(kind, state)}
   select
-    (select coalesce(jsonb_agg(jsonb_build_object('micros', ${micros('p.since')}, 'id', p.id, 'due_at', p.due_at, 'outcome', p.outcome,
-        'reason', nullif(p.reason, ''), 'user_id', p.user_id, 'parent', ${PARENT[kind]})
-      order by p.since ${state === 'overdue' ? 'asc' : 'desc'}, p.id collate "C" ${state === 'overdue' ? 'asc' : 'desc'}), '[]') from page p) as rows,
+    (select coalesce(jsonb_agg(jsonb_build_object('micros', ${micros('p.since')}, 'id', p.id, 'number', ${isByNumber(kind, state) ? 'p.number' : 'null'},
+        'due_at', p.due_at, 'outcome', p.outcome, 'reason', nullif(p.reason, ''), 'user_id', p.user_id, 'parent', ${PARENT[kind]})
+      order by ${orderOf(kind, state)}), '[]') from page p) as rows,
     (select ${place('h')} from horizon h) as horizon, ${removedSql(kind, state)} as removed, ${UNTAKEN} as untaken,
     ${outwardFrom('$7', '$1', '$4')} as "from", ${outwardTo('$8', '$1', '$4')} as "to",
     $6::float8 as tolerance`
 
 const CURSOR = /^(\d{1,16})\.([A-Za-z0-9._-]{1,256})$/
 
-function placeOf(text: string | undefined): Place | null {
+const NUMBER = /^\d{1,18}$/
+
+/** A cursor of a list by numbers has the number in place of the id. */
+function placeOf(text: string | undefined, byNumber: boolean): Place | null {
   const [, at, id] = CURSOR.exec(text ?? '') ?? []
-  return id !== undefined && Number.isSafeInteger(Number(at)) ? { micros: Number(at), id } : null
+  if (id === undefined || !Number.isSafeInteger(Number(at)) || (byNumber && !NUMBER.test(id))) return null
+  return { micros: Number(at), id }
 }
 
 const idOf = ({ id, parent }: LedgerRow) => id ?? parent!.id
+const placeOfRow = (row: LedgerRow): Place => ({ micros: row.micros, id: row.number === null ? idOf(row) : String(row.number) })
+const compare = (one: Place, other: Place) => one.micros - other.micros || sign(one.id, other.id)
 const sign = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0)
-const inOrder = (one: LedgerRow, other: LedgerRow) => one.micros - other.micros || sign(idOf(one), idOf(other))
+const inOrder = (one: LedgerRow, other: LedgerRow) => compare(placeOfRow(one), placeOfRow(other))
 
 /** Slots that no worker has taken are outstanding, and overdue when their time is over. */
 function untakenRows(untaken: UntakenSlots[], { state, outcome, reason }: Asked, window: LedgerWindow): LedgerRow[] {
@@ -100,7 +117,7 @@ function untakenRows(untaken: UntakenSlots[], { state, outcome, reason }: Asked,
     untakenSlots(report, window)
       .filter(at => at < late)
       .map(at => ({
-        ...{ micros: at * 1000, id: null, due_at: null, outcome: null, reason: null, user_id: null },
+        ...{ micros: at * 1000, id: null, number: null, due_at: null, outcome: null, reason: null, user_id: null },
         parent: { id: report.id, name: report.name },
       })),
   )
@@ -117,12 +134,14 @@ export async function readLedgerRows(
   requested: LedgerWindow,
 ): Promise<LedgerRows> {
   const { kind, state, outcome, reason, limit, after } = request
-  const cursor = placeOf(after)
+  const byNumber = isByNumber(kind, state)
+  const cursor = placeOf(after, byNumber)
   const isOldestFirst = state === 'overdue'
   for (let window = requested; ; ) {
     const { from, to, now } = window
     const isWithin = cursor !== null && (isOldestFirst || cursor.micros < Date.parse(to) * 1000)
-    const [at, id] = isWithin ? [isoMicros(cursor.micros), cursor.id] : [isOldestFirst ? '-infinity' : to, '']
+    const start = isOldestFirst ? '-infinity' : to
+    const [at, id] = isWithin ? [byNumber ? to : isoMicros(cursor.micros), cursor.id] : [start, '']
     const { rows } = await listing.query<Read>({
       name: `ledger-rows-${kind}-${state}`,
       text: statement(kind, state),
@@ -147,15 +166,17 @@ export async function readLedgerRows(
       window = { ...requested, from: read.from, to: read.to }
       continue
     }
-    const isBeyond = (row: LedgerRow) => {
-      const order = cursor === null ? 1 : row.micros - cursor.micros || sign(idOf(row), cursor.id)
-      return cursor === null || (isOldestFirst ? order > 0 : order < 0)
+    const isOfPage = (row: LedgerRow) => {
+      const order = cursor === null ? 0 : compare(placeOfRow(row), cursor)
+      const isBeyond = cursor === null || (isOldestFirst ? order > 0 : order < 0)
+      return isBeyond && (read.horizon === null || compare(placeOfRow(row), read.horizon) >= 0)
     }
-    const untaken = untakenRows(read.untaken, request, window).filter(isBeyond)
-    const all = [...read.rows, ...untaken].sort(isOldestFirst ? inOrder : (one, other) => inOrder(other, one))
+    const untaken = untakenRows(read.untaken, request, window).filter(isOfPage)
+    const taken = read.rows
+    const all = untaken.length === 0 ? taken : [...taken, ...untaken].sort(isOldestFirst ? inOrder : (one, other) => inOrder(other, one))
     const shown = all.slice(0, limit)
     const last = all.length > limit ? shown.at(-1)! : null
-    const end = last ? { micros: last.micros, id: idOf(last) } : read.horizon
+    const end = last ? placeOfRow(last) : read.horizon
     return {
       rows: shown,
       removed: read.removed,

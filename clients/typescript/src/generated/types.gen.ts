@@ -5611,6 +5611,9 @@ export type DueJob = {
         id: string;
         url: string;
     } | null;
+    /**
+     * Null also where the key lacks the scope of the resource; its name is left out of the text then.
+     */
     customer_uid: string | null;
 };
 
