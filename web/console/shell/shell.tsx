@@ -4,6 +4,7 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useLive } from '../data/live.ts'
 import { usePlace } from '../data/place.ts'
 import { useSession, useSignedOut } from '../data/session.ts'
+import { useClock } from '../data/use-now.ts'
 import { Bars } from '../parts/data-state.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { useKeys } from '../parts/keys.ts'
@@ -78,12 +79,13 @@ function useReturn(isSignedOut: boolean) {
 function Content() {
   const place = usePlace()
   const { data: session } = useSession()
+  const isClockKnown = useClock()
   if (place === undefined) return session ? <NoProject /> : <Loading />
   if (session && !session.projects.some(({ id }) => id === place.project)) return <NoProject named={place.project} />
-  return <Outlet />
+  return isClockKnown ? <Outlet /> : <Loading />
 }
 
-/** While the code of a page or the projects of the operator are not there. */
+/** While the code of a page, the projects of the operator or the clock of the sandbox are not there. */
 const Loading = () => (
   <div className="page">
     <h1 className="unseen">{t('Loading')}</h1>

@@ -46,7 +46,7 @@ export default function Promises() {
           {read.dataUpdatedAt > 0 && (
             <span className={read.isError ? 'fresh late' : 'fresh'}>
               <i aria-hidden="true" />
-              {t('counted')} <Time at={Math.floor(read.dataUpdatedAt / 1_000)} relative />
+              {t('counted')} <Time at={Math.floor(read.dataUpdatedAt / 1_000)} relative real />
             </span>
           )}
           <Choice name={t('Window')} value={hours} options={WINDOWS} onChange={code => set({ hours: code })} />
