@@ -30,6 +30,5 @@ function secondOf(text: string | undefined): number | undefined {
 
 /** A span such as *last hour* begins where it began when it was chosen, so that its pages belong together. */
 export function useSpanNow(range: string | undefined): number {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the time at which it was chosen
   return useMemo(() => (HOURS[range ?? ''] ? Math.floor(nowHere() / 1000) : 0), [range])
 }
