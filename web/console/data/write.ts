@@ -57,3 +57,17 @@ export function useWrite<Name extends OperationName>(
   }
   return { send, isPending: mutation.isPending, error: mutation.error, reset: mutation.reset }
 }
+
+/** Of a form that reads before it writes, which `useWrite` does not see: a second click while it is at it does nothing. */
+export function useOne(act: () => Promise<unknown>): () => Promise<void> {
+  const isUnderWay = useRef(false)
+  return async () => {
+    if (isUnderWay.current) return
+    isUnderWay.current = true
+    try {
+      await act()
+    } finally {
+      isUnderWay.current = false
+    }
+  }
+}

@@ -58,7 +58,9 @@ export default function Promises() {
         {ledger => <Shown ledger={ledger} health={health.data} curl={curlOf('v4GetLedger', input)} />}
       </DataState>
       <Health of={health} />
-      {search.at && read.data && <Rows at={search.at} ledger={read.data} onClose={() => set({ at: undefined })} />}
+      {search.at && read.data && (
+        <Rows key={`${search.at} ${hours}`} at={search.at} ledger={read.data} onClose={() => set({ at: undefined })} />
+      )}
     </Page>
   )
 }
