@@ -33,6 +33,10 @@ export default function Charts() {
     timezone: zone,
     ...(search.currency && { currency: search.currency }),
   }
+  const own = {
+    ...(range.key === 'own' ? { from: search.from, to: search.to } : { range: range.key }),
+    currency: search.currency,
+  }
   const first = useTileCharts(CODES.slice(0, HALF), query)
   const second = useTileCharts(CODES.slice(HALF), query)
   const answers = [...first.charts.values(), ...second.charts.values()]
@@ -60,14 +64,7 @@ export default function Charts() {
             {charts.map(({ code }) => {
               const read = first.charts.has(code) || CODES.indexOf(code) < HALF ? first : second
               return (
-                <Tile
-                  key={code}
-                  code={code}
-                  chart={read.charts.get(code)}
-                  range={range.key === 'own' ? '28d' : range.key}
-                  failed={read.error !== null}
-                  stale={read.isStale}
-                />
+                <Tile key={code} code={code} chart={read.charts.get(code)} search={own} failed={read.error !== null} stale={read.isStale} />
               )
             })}
           </div>

@@ -63,7 +63,14 @@ export default function Overview() {
       )}
       <div className="tiles">
         {pinned.map(code => (
-          <Tile key={code} code={code} chart={read.charts.get(code)} range={key} failed={read.error !== null} stale={read.isStale} />
+          <Tile
+            key={code}
+            code={code}
+            chart={read.charts.get(code)}
+            search={{ range: key, currency: search.currency }}
+            failed={read.error !== null}
+            stale={read.isStale}
+          />
         ))}
       </div>
       <div className="grid two start">
