@@ -208,7 +208,7 @@ describe('a write that is refused', () => {
       return route.fulfill({ status: 409, headers: { 'X-Request-Id': 'req-4711' }, json: CONFLICT })
     })
     await act()
-    await dialog.getByRole('alert').getByText('Somebody changed this in the meantime').waitFor()
+    await dialog.getByRole('alert').getByText('This is not possible in its present state').waitFor()
     expect(await dialog.getByRole('alert').textContent()).toContain('It is there. conflict request req-4711')
     await expectSoundly(page, `${name}, 409`, '[role=dialog]')
     await act()
