@@ -188,6 +188,26 @@ test('a viewer reads every page and is told what is for others', LONG, async () 
   await own.context().close()
 })
 
+test('without an answer what was read stays below the failure, and without a network nothing can be changed', async () => {
+  const rows = page.locator('.numbers tbody tr')
+  await go(page, '/charts/sales?range=28d&tz=UTC', '.numbers tbody tr')
+  const before = await rows.allTextContents()
+  await page.route(REQUESTS, route => route.abort())
+  // Another question, as the same one is a minute later.
+  await page.keyboard.press('[')
+  await page.locator(FAULT).first().waitFor()
+  expect(await rows.allTextContents()).toEqual(before)
+  await page.unroute(REQUESTS)
+  await go(page, '/automations', 'tbody tr')
+  await page.context().setOffline(true)
+  await page.getByText(/^No network\. What you see was read before \d/).waitFor()
+  const make = page.getByRole('button', { name: 'New automation' })
+  expect([await make.getAttribute('aria-disabled'), await make.getAttribute('title')]).toEqual(['true', 'there is no network'])
+  expect(await page.locator('tbody tr').count()).toBeGreaterThan(0)
+  await page.context().setOffline(false)
+  await expect.poll(() => make.getAttribute('aria-disabled'), WAIT).toBe(null)
+})
+
 describe('a write that is refused', () => {
   const forms: [name: string, path: () => string, open: (page: Page) => Promise<void>, send: string, kept: string][] = [
     ['a view', () => '/charts/sales?range=28d&tz=UTC', keep('Save this view', 'Name'), 'Save', 'My own text'],
