@@ -1,8 +1,8 @@
 import { nowHere } from '../data/clock.ts'
 import { usePreferences } from '../data/session.ts'
+import { useTick } from '../data/use-tick.ts'
 import { moment, span } from './format.ts'
 import { counted, t } from './t.ts'
-import { useTick } from './time.tsx'
 
 /** Older figures say so. A page asks for new ones each minute. */
 const LATE_SECONDS = 180

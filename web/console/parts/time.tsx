@@ -1,6 +1,6 @@
 import { Tooltip } from '@mantine/core'
-import { useEffect, useState } from 'react'
 import { usePreferences } from '../data/session.ts'
+import { useTick } from '../data/use-tick.ts'
 import { ago, dateOf, moment } from './format.ts'
 
 /**
@@ -20,27 +20,4 @@ export function Time({ at, relative, real }: { at: string | number | null | unde
       </time>
     </Tooltip>
   )
-}
-
-let listeners = new Set<() => void>()
-let timer: ReturnType<typeof setInterval> | undefined
-
-/** Renders again every ten seconds, so that `3 min. ago` stays true. All share one timer. */
-export function useTick(on = true) {
-  const [, set] = useState(0)
-  useEffect(() => {
-    if (!on) return
-    const tick = () => set(n => n + 1)
-    listeners.add(tick)
-    timer ??= setInterval(() => {
-      if (!document.hidden) for (const listener of listeners) listener()
-    }, 10_000)
-    return () => {
-      listeners.delete(tick)
-      if (listeners.size > 0) return
-      clearInterval(timer)
-      timer = undefined
-      listeners = new Set()
-    }
-  }, [on])
 }

@@ -4,7 +4,6 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { useLive } from '../data/live.ts'
 import { usePlace } from '../data/place.ts'
 import { useSession, useSignedOut } from '../data/session.ts'
-import { useClock } from '../data/use-now.ts'
 import { Bars } from '../parts/data-state.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { useKeys } from '../parts/keys.ts'
@@ -17,6 +16,7 @@ import { BottomBar, TopBar } from './narrow.tsx'
 import { NAVIGATION } from './navigation.ts'
 import { Side } from './side.tsx'
 import { useTheme } from './theme.ts'
+import { useClock } from './use-clock.ts'
 
 const Palette = lazy(() => import('./palette.tsx'))
 const KeysHelp = lazy(() => import('./keys-help.tsx'))

@@ -16,7 +16,7 @@ const textsOf = (settings: ProjectSettings): Record<Field, string> => ({
   rtdn_proxy_url: settings.rtdn_proxy_url ?? '',
 })
 
-export function EditProject({ settings, onClose }: { settings: ProjectSettings; onClose: () => void }) {
+export default function EditProject({ settings, onClose }: { settings: ProjectSettings; onClose: () => void }) {
   const [before, setBefore] = useState(settings)
   const [form, setForm] = useState(textsOf(settings))
   const [newer, setNewer] = useState<{ settings: ProjectSettings; found: Difference[] }>()
