@@ -130,7 +130,7 @@ describe('by keyboard', () => {
     const box = (name: string) => page.locator('.box', { hasText: name })
     await box('comes').waitFor()
     expect(await box('Left').innerText()).toContain(`${started} started`)
-    expect(await box('Left').innerText()).toContain(`${skipped.already_running} skipped`)
+    expect(await box('Left').innerText()).toContain(`${skipped.already_running} did not start`)
     for (const { step_id, reached, waiting } of steps) {
       expect(await box(step_id).innerText()).toContain(`${reached} reached it`)
       expect((await box(step_id).innerText()).includes(`${waiting} waiting`)).toBe(waiting > 0)

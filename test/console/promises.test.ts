@@ -180,7 +180,7 @@ describe('the sandbox', () => {
       })
     })
     await button('3 days').press('Enter')
-    await page.getByText(/The clock stands at .*On the way ended: automation runs 1\./).waitFor({ timeout: 30_000 })
+    await page.getByText(/The clock has come to .*On the way ended: automation runs 1\./).waitFor({ timeout: 30_000 })
     await page.unroute(/test-clock\/advance/)
     expect(bodies[2]).toEqual(bodies[0])
     const { now, offset_seconds } = await sandbox('GET', '/v4/test-clock')

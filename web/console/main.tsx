@@ -22,7 +22,10 @@ const theme = createTheme({
   respectReducedMotion: true,
   components: {
     // react-remove-scroll writes a `style` element, which the policy of the page refuses.
-    Modal: { defaultProps: { lockScroll: false, overlayProps: veil, closeButtonProps: { 'aria-label': 'Close' } } },
+    // A click beside a form would lose what is typed.
+    Modal: {
+      defaultProps: { lockScroll: false, closeOnClickOutside: false, overlayProps: veil, closeButtonProps: { 'aria-label': 'Close' } },
+    },
   },
 })
 

@@ -1,3 +1,4 @@
+import { nowHere } from './clock.ts'
 import { DAY, isoDay, RANGE_TEXTS, type Range, rangeOf, startOf, UNIT_OF, type Unit } from './range.ts'
 
 /** Presets by the calendar, with the names that saved views give them, and their units. */
@@ -19,7 +20,7 @@ export const CALENDAR_RANGES: readonly string[] = Object.keys(CALENDAR)
 export const textOfRange = (key: string): string | undefined => (Object.hasOwn(CALENDAR, key) ? CALENDAR[key]!.text : RANGE_TEXTS[key])
 
 /** The range of an address, also of the calendar: `range=this_month`. */
-export function calendarRangeOf(search: Parameters<typeof rangeOf>[0], zone: string, now = Date.now()): Range {
+export function calendarRangeOf(search: Parameters<typeof rangeOf>[0], zone: string, now = nowHere()): Range {
   const key = search.range
   if (search.from || key === undefined || !Object.hasOwn(CALENDAR, key)) return rangeOf(search, zone, now)
   return { ...daysOf(key, zone, Math.floor(now / 60_000) * 60), key }
@@ -53,7 +54,7 @@ export const dayAfter = (day: string, days: number): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY * 1000).toISOString().slice(0, 10)
 
 /** The range of the same length before or after, in whole days of the zone unless it is shorter than two; never later than now. */
-export function shifted({ from, to }: Range, by: 1 | -1, zone: string, now = Date.now()): { from: number; to: number } {
+export function shifted({ from, to }: Range, by: 1 | -1, zone: string, now = nowHere()): { from: number; to: number } {
   const length = to - from
   const end = Math.min(to + by * length, Math.floor(now / 60_000) * 60)
   if (length < 2 * DAY) return { from: end - length, to: end }

@@ -1,4 +1,5 @@
 import { dateFormat } from '../parts/format.ts'
+import { nowHere } from './clock.ts'
 
 export type Unit = 'hour' | 'day' | 'week' | 'month'
 export type Range = { from: number; to: number; key: string }
@@ -29,7 +30,7 @@ export const UNIT_OF: Record<string, Unit> = {
 export const DAY = 86_400
 
 /** Unix seconds of the range of an address, as whole days of the zone; whole weeks and months where those are the unit. */
-export function rangeOf(search: { range?: string; from?: string; to?: string; unit?: string }, zone: string, now = Date.now()): Range {
+export function rangeOf(search: { range?: string; from?: string; to?: string; unit?: string }, zone: string, now = nowHere()): Range {
   const to = Math.floor(now / 60_000) * 60
   if (search.from && search.to) return { from: Number(search.from), to: Number(search.to), key: 'own' }
   const key = search.range !== undefined && Object.hasOwn(UNIT_OF, search.range) ? search.range : '28d'

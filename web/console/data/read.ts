@@ -1,4 +1,5 @@
 import { type InfiniteData, type UseQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useRef } from 'react'
 import type { ApiError } from './api-error.ts'
 import type { Topic } from './live.ts'
 import { type AnyInput, addressOfCall, type Input, type OperationName, type Result } from './operations.ts'
@@ -18,11 +19,27 @@ export const keyOf = (place: Place | undefined, name: OperationName, input?: Any
 
 type Key = readonly [Place | undefined, OperationName, AnyInput, ...unknown[]]
 
+const whoseOf = ([place, name, { path }]: Key) => JSON.stringify([place, name, path])
+
 /** What was read stays while the same is asked for with another range or filter; of another project, person or chart nothing is kept. */
 const whileAsking = (key: Key) => (previous: unknown, query?: { queryKey: readonly unknown[] }) => {
   const before = query?.queryKey as Key | undefined
-  const whose = ([place, name, { path }]: Key) => JSON.stringify([place, name, path])
-  return (before !== undefined && whose(before) === whose(key) ? previous : undefined) as never
+  return (before !== undefined && whoseOf(before) === whoseOf(key) ? previous : undefined) as never
+}
+
+type Kept<Data> = { data: Data | undefined; error: ApiError | null; isError: boolean; isPlaceholderData: boolean }
+
+/**
+ * What was read stays also when the service does not answer the next question, which may be the same one a minute later: the failure stands
+ * above it. A question that is refused has no answer but the refusal.
+ */
+function useKept<Data, Read extends Kept<Data>>(read: Read, key: Key): Read {
+  const whose = whoseOf(key)
+  const last = useRef<{ whose: string; data: Data }>(undefined)
+  if (read.data !== undefined) last.current = { whose, data: read.data }
+  const isLost = read.data === undefined && read.isError && (read.error === null || read.error.status === 0 || read.error.status >= 500)
+  if (!isLost || last.current?.whose !== whose) return read
+  return { ...read, data: last.current.data, isPlaceholderData: true }
 }
 
 /** Reads an operation in the project and environment of the address. What was read stays on the page while it is asked for again. */
@@ -33,7 +50,7 @@ export function useRead<Name extends OperationName>(
 ): UseQueryResult<Result<Name>, ApiError> {
   const place = usePlace()
   const key = keyOf(place, name, input as AnyInput)
-  return useQuery<Result<Name>, ApiError>({
+  const read = useQuery<Result<Name>, ApiError>({
     queryKey: key,
     placeholderData: whileAsking(key),
     enabled: place !== undefined && when,
@@ -41,6 +58,7 @@ export function useRead<Name extends OperationName>(
     ...(every !== undefined && { refetchInterval: every }),
     queryFn: ({ signal }) => request(addressOfCall(place!, name, input as AnyInput), { method: 'GET', signal }),
   })
+  return useKept<Result<Name>, typeof read>(read, key)
 }
 
 type Page = { data: readonly unknown[]; has_more: boolean; next_cursor?: string | null }
@@ -50,7 +68,7 @@ type Paged = { [Name in OperationName]: Result<Name> extends Page ? Name : never
 export function usePages<Name extends Paged>(name: Name, input?: Input<Name>, { topics, every, when = true }: ReadOptions = {}) {
   const place = usePlace()
   const key = [...keyOf(place, name, input as AnyInput), 'pages'] as const
-  const read = useInfiniteQuery<Result<Name>, ApiError, InfiniteData<Result<Name>>, readonly unknown[], string | undefined>({
+  const asked = useInfiniteQuery<Result<Name>, ApiError, InfiniteData<Result<Name>>, readonly unknown[], string | undefined>({
     queryKey: key,
     placeholderData: whileAsking(key),
     enabled: place !== undefined && when,
@@ -64,6 +82,7 @@ export function usePages<Name extends Paged>(name: Name, input?: Input<Name>, { 
       return request(addressOfCall(place!, name, { ...given, query }), { method: 'GET', signal })
     },
   })
+  const read = useKept<InfiniteData<Result<Name>>, typeof asked>(asked, key)
   type Row = Result<Name> extends { data: readonly (infer Item)[] } ? Item : never
   const rows = read.data?.pages.flatMap(page => (page as Page).data as Row[])
   return { ...read, data: rows, first: read.data?.pages[0], more: () => void read.fetchNextPage() }

@@ -85,6 +85,8 @@ export function usePreferences(): Required<Pick<Preferences, 'zone' | 'theme' | 
 export function useSetPreferences() {
   const client = useQueryClient()
   return useMutation<unknown, ApiError, Preferences, State | undefined>({
+    // Without a network it fails at once, and is taken back at once.
+    networkMode: 'always',
     mutationFn: preferences => request('/console/api/me', { method: 'PATCH', body: { preferences } }),
     onMutate: preferences => {
       const before = client.getQueryData<State>(KEY)
@@ -107,7 +109,7 @@ export async function endSession() {
 
 const RANK: Record<Role, number> = { viewer: 0, editor: 1, admin: 2 }
 
-/** Why the operator may not do what needs `role` here; undefined when he may. The service decides; this only says so beforehand. */
+/** Why the operator may not do what needs `role` here; undefined when nothing is in the way. The service decides; this only says so beforehand. */
 export function useDenied(role: Role, project: string | undefined): string | undefined {
   const { data } = useSession()
   const own = data?.projects.find(({ id }) => id === project)

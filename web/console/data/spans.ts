@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
 import type { Search } from './address.ts'
+import { nowHere } from './clock.ts'
 
 const HOURS: Readonly<Record<string, number>> = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 }
 /** Spans that end now, by their name in the address: `range=24h`. Moments of one's own are `from` and `to`, in Unix seconds. */
@@ -27,8 +28,7 @@ function secondOf(text: string | undefined): number | undefined {
   return text !== undefined && Number.isSafeInteger(second) && second >= 0 && second < 10_000_000_000 ? second : undefined
 }
 
-/** A span such as *last hour* begins where it began when it was chosen, so that its pages belong together. `clock`: milliseconds. */
-export function useSpanNow(range: string | undefined, clock = Date.now()): number {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the time at which it was chosen
-  return useMemo(() => (HOURS[range ?? ''] ? Math.floor(clock / 1000) : 0), [range])
+/** A span such as *last hour* begins where it began when it was chosen, so that its pages belong together. */
+export function useSpanNow(range: string | undefined): number {
+  return useMemo(() => (HOURS[range ?? ''] ? Math.floor(nowHere() / 1000) : 0), [range])
 }

@@ -1,13 +1,12 @@
-import { useTick } from '../parts/time.tsx'
+import { nowHere } from './clock.ts'
 import { usePlace } from './place.ts'
 import { useRead } from './read.ts'
+import { useTick } from './use-tick.ts'
 
-/** Now in milliseconds: of the clock on the wall, in the sandbox of its own clock. Undefined until that is read. */
+/** Now in milliseconds: in the sandbox by its own clock. Undefined until that is read. */
 export function useNow(): number | undefined {
-  const place = usePlace()
-  const sandbox = place?.environment === 'sandbox'
+  const sandbox = usePlace()?.environment === 'sandbox'
   useTick()
-  const { data } = useRead('v4GetTestClock', {}, { every: 30_000, when: sandbox })
-  if (!sandbox) return Date.now()
-  return data && Date.parse(data.now)
+  const { data } = useRead('v4GetTestClock', {}, { when: sandbox })
+  return sandbox && data === undefined ? undefined : nowHere()
 }

@@ -3,6 +3,8 @@ import { createPortal } from 'react-dom'
 import { Icon } from './icon.tsx'
 import { t } from './t.ts'
 
+const ABOVE = '[data-mantine-stop-propagation=true], [aria-modal=true]'
+
 /**
  * A panel at the right edge. The page behind stays usable, so the focus is not trapped: it goes into the panel when it opens and back to
  * where it was when *Esc* or the button closes it. Show it while the address says so (`at=…`), so that a link opens it.
@@ -15,12 +17,19 @@ export function Drawer({ title, onClose, children }: { title: ReactNode; onClose
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null
     panel.current?.focus()
+    // *Esc* in a list, a menu or a window above closes that, and what is typed here stays. By the end of the event those are gone.
+    let isOfAnother = false
+    const look = ({ target }: KeyboardEvent) => {
+      isOfAnother = target instanceof Element && target.closest(ABOVE) !== null
+    }
     const onKey = (event: KeyboardEvent) => {
-      if (event.key !== 'Escape' || event.defaultPrevented) return
+      if (event.key !== 'Escape' || event.defaultPrevented || isOfAnother) return
       close.current()
     }
+    addEventListener('keydown', look, true)
     document.addEventListener('keydown', onKey)
     return () => {
+      removeEventListener('keydown', look, true)
       document.removeEventListener('keydown', onKey)
       if (panel.current === null || panel.current.contains(document.activeElement) || document.activeElement === document.body)
         before?.focus({ preventScroll: true })

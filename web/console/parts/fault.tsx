@@ -10,7 +10,7 @@ const TITLES: Record<number, string> = {
   400: 'The service does not accept this',
   403: 'Your role does not allow this',
   404: 'This does not exist here',
-  409: 'Somebody changed this in the meantime',
+  409: 'This is not possible in its present state',
   422: 'The service cannot do this now',
   429: 'Too many requests',
 }
@@ -20,7 +20,7 @@ const titleOf = (status: number) =>
 /** A failure where its content would stand: what it is, its code, the request's id to copy, and *Try again*. The rest of the page lives on. */
 export function Fault({ error, retry }: { error: unknown; retry?: (() => unknown) | undefined }) {
   const known = error instanceof ApiError ? error : undefined
-  const left = useCountdown(known?.retryAfter, retry)
+  const left = useCountdown(known, retry)
   return (
     <div className="fault" role="alert">
       <Icon name="warn" size={18} />
@@ -35,7 +35,13 @@ export function Fault({ error, retry }: { error: unknown; retry?: (() => unknown
             </>
           )}
         </p>
-        {left > 0 && <p>{counted(left, 'Asks again in {n} second.', 'Asks again in {n} seconds.')}</p>}
+        {left > 0 && (
+          <p>
+            {retry
+              ? counted(left, 'Asks again in {n} second.', 'Asks again in {n} seconds.')
+              : counted(left, 'Try again in {n} second.', 'Try again in {n} seconds.')}
+          </p>
+        )}
       </div>
       {known?.code === 'sign_in_again' && (
         <Button component="a" size="xs" href={SIGN_IN_AGAIN} target="_blank" rel="opener">
@@ -52,9 +58,9 @@ export function Fault({ error, retry }: { error: unknown; retry?: (() => unknown
 }
 
 /** Counts down from what the service asked for, then retries. */
-function useCountdown(seconds: number | undefined, retry: (() => unknown) | undefined): number {
-  const [left, setLeft] = useState(seconds ?? 0)
-  useEffect(() => setLeft(seconds ?? 0), [seconds])
+function useCountdown(error: ApiError | undefined, retry: (() => unknown) | undefined): number {
+  const [left, setLeft] = useState(error?.retryAfter ?? 0)
+  useEffect(() => setLeft(error?.retryAfter ?? 0), [error])
   useEffect(() => {
     if (left <= 0) return
     const timer = setTimeout(() => {

@@ -1,3 +1,5 @@
+import { nowHere } from '../data/clock.ts'
+
 // Making an Intl formatter costs some 0.1 ms and a page asks for hundreds: one of each is kept.
 const kept = new Map<string, unknown>()
 function once<Format>(key: string, make: () => Format): Format {
@@ -92,8 +94,8 @@ const STEPS: [limit: number, seconds: number, unit: Intl.RelativeTimeFormatUnit]
   [Number.POSITIVE_INFINITY, 86_400 * 30.44, 'month'],
 ]
 
-/** `44 min. ago`. */
-export function ago(time: string | number, now = Date.now()): string {
+/** `44 min. ago`, by the clock of the environment. */
+export function ago(time: string | number, now = nowHere()): string {
   const seconds = (dateOf(time).getTime() - now) / 1000
   const [, size, unit] = STEPS.find(([limit]) => Math.abs(seconds) < limit)!
   return relativeFormat().format(Math.round(seconds / size), unit)

@@ -1,7 +1,8 @@
+import { nowHere } from '../data/clock.ts'
 import { usePreferences } from '../data/session.ts'
+import { useTick } from '../data/use-tick.ts'
 import { moment, span } from './format.ts'
 import { counted, t } from './t.ts'
-import { useTick } from './time.tsx'
 
 /** Older figures say so. A page asks for new ones each minute. */
 const LATE_SECONDS = 180
@@ -16,7 +17,7 @@ export function Freshness({ of }: { of: readonly (Dated | undefined)[] }) {
   if (read.length === 0) return <span className="fresh" />
   const asOf = Math.min(...read.map(answer => answer.as_of))
   const waiting = Math.max(0, ...read.map(answer => answer.behind ?? 0))
-  const seconds = Date.now() / 1000 - asOf
+  const seconds = nowHere() / 1000 - asOf
   const late = waiting > 0 || seconds > LATE_SECONDS
   const text =
     waiting > 0

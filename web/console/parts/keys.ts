@@ -17,6 +17,8 @@ function onKey(event: KeyboardEvent) {
   const mod = event.ctrlKey || event.metaKey
   if (event.altKey || event.defaultPrevented) return
   if (!mod && isTyping(event.target)) return
+  // The page behind a window is not seen, and what is typed in the window would be lost.
+  if (event.target instanceof Element && event.target.closest('[aria-modal=true]') !== null) return
   const pair = Date.now() - first.at < 1_200 ? `${first.key} ${event.key}` : undefined
   const names = mod ? [`mod+${event.key.toLowerCase()}`] : pair ? [pair, event.key] : [event.key]
   for (const name of names) {
@@ -32,7 +34,7 @@ function onKey(event: KeyboardEvent) {
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && (target.isContentEditable || /^(input|textarea|select)$/i.test(target.tagName))
 
-/** Keys of what is on the page now. Those of the part that came last win. None of them acts while one types in a field. */
+/** Keys of what is on the page now. Those of the part that came last win. None of them acts while one types in a field, or in a window over the page. */
 export function useKeys(keys: Keys) {
   const layer = useRef({ keys })
   layer.current.keys = keys

@@ -1,4 +1,5 @@
 import { useLiveState } from '../data/live.ts'
+import { useOfflineSince } from '../data/online.ts'
 import { t } from './t.ts'
 
 const SAYS = { starting: 'connecting', live: 'live', polling: 'not live, every 5 s' } as const
@@ -6,10 +7,11 @@ const SAYS = { starting: 'connecting', live: 'live', polling: 'not live, every 5
 /** Whether what one sees comes by itself at once, or is asked for. */
 export function LiveMark() {
   const state = useLiveState()
+  const offline = useOfflineSince() !== undefined
   return (
-    <span className={state === 'live' ? 'fresh' : 'fresh late'}>
+    <span className={!offline && state === 'live' ? 'fresh' : 'fresh late'}>
       <i aria-hidden="true" />
-      {t(SAYS[state])}
+      {offline ? t('no network') : t(SAYS[state])}
     </span>
   )
 }

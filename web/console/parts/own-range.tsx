@@ -2,6 +2,7 @@ import './own-range.css'
 import { DatePicker } from '@mantine/dates'
 import { useState } from 'react'
 import { dayAfter } from '../data/calendar.ts'
+import { nowHere } from '../data/clock.ts'
 import { isoDay, type Range, startOf } from '../data/range.ts'
 import { usePreferences } from '../data/session.ts'
 import { t } from './t.ts'
@@ -9,7 +10,7 @@ import { t } from './t.ts'
 /** Days of a calendar, in the zone of the page: the first one and the last one. */
 export default function OwnRange({ range, zone, onChosen }: { range: Range; zone: string; onChosen: (from: number, to: number) => void }) {
   const { first_weekday } = usePreferences()
-  const now = Math.floor(Date.now() / 60_000) * 60
+  const now = Math.floor(nowHere() / 60_000) * 60
   const [days, setDays] = useState<[string | null, string | null]>([isoDay(range.from, zone), isoDay(range.to - 1, zone)])
   return (
     <div className="own-range">

@@ -2,6 +2,7 @@ import { Popover } from '@mantine/core'
 import { lazy, Suspense, useState } from 'react'
 import { useAddress } from '../data/address.ts'
 import { CALENDAR_RANGES, shifted, textOfRange } from '../data/calendar.ts'
+import { nowHere } from '../data/clock.ts'
 import { isoDay, RANGES, type Range } from '../data/range.ts'
 import { Bars } from './data-state.tsx'
 import { bucket } from './format.ts'
@@ -16,7 +17,7 @@ export function rangeText({ from, to, key }: Range, zone: string): string {
   const preset = textOfRange(key)
   if (preset !== undefined) return t(preset)
   const yearOf = (second: number) => isoDay(second, zone).slice(0, 4)
-  const long = yearOf(from) !== yearOf(Date.now() / 1000)
+  const long = yearOf(from) !== yearOf(nowHere() / 1000)
   return `${bucket(from, 'day', zone, long)} – ${bucket(to - 1, 'day', zone, long)}`
 }
 
@@ -91,7 +92,7 @@ export function RangePick({
         type="button"
         className="chip square"
         aria-label={t('Later range')}
-        disabled={range.to > Date.now() / 1000 - 120}
+        disabled={range.to > nowHere() / 1000 - 120}
         onClick={() => shift(1)}
       >
         <Icon name="next" size={14} />

@@ -1,5 +1,5 @@
-import { onlineManager } from '@tanstack/react-query'
-import { useState, useSyncExternalStore } from 'react'
+import { useState } from 'react'
+import { useOfflineSince } from '../data/online.ts'
 import { usePlace } from '../data/place.ts'
 import { useRead } from '../data/read.ts'
 import { usePreferences, useSession } from '../data/session.ts'
@@ -41,16 +41,16 @@ export function NewerBar() {
   )
 }
 
-/** Without a network the pages keep what they read last. */
+/** Without a network the pages keep what they read last, and say of when that is. */
 export function OfflineBar() {
-  const online = useSyncExternalStore(
-    listener => onlineManager.subscribe(listener),
-    () => onlineManager.isOnline(),
-  )
-  if (online) return null
+  const since = useOfflineSince()
+  const { zone } = usePreferences()
+  if (since === undefined) return null
   return (
     <div className="offline-bar" role="status">
-      {t('No network. What you see was read before; nothing can be changed until it is back.')}
+      {t('No network. What you see was read before {time}; nothing can be changed until it is back.', {
+        time: moment(Math.floor(since / 1_000), zone),
+      })}
     </div>
   )
 }

@@ -17,7 +17,15 @@ export default function KeysHelp({ onClose }: { onClose: () => void }) {
   const own = layers.flatMap(keys => Object.entries(keys).map(([key, { says }]) => [key.replace('mod+k', 'Ctrl K'), says] as const))
   const seen = new Map([...own, ...OF_CHARTS])
   return (
-    <Modal opened onClose={onClose} title={t('Keys')} size="lg" lockScroll={false} closeButtonProps={{ 'aria-label': t('Close') }}>
+    <Modal
+      opened
+      closeOnClickOutside
+      onClose={onClose}
+      title={t('Keys')}
+      size="lg"
+      lockScroll={false}
+      closeButtonProps={{ 'aria-label': t('Close') }}
+    >
       <dl className="keys">
         {[...seen].map(([key, says]) => (
           <div key={key}>

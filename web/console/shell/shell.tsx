@@ -16,6 +16,7 @@ import { BottomBar, TopBar } from './narrow.tsx'
 import { NAVIGATION } from './navigation.ts'
 import { Side } from './side.tsx'
 import { useTheme } from './theme.ts'
+import { useClock } from './use-clock.ts'
 
 const Palette = lazy(() => import('./palette.tsx'))
 const KeysHelp = lazy(() => import('./keys-help.tsx'))
@@ -78,12 +79,13 @@ function useReturn(isSignedOut: boolean) {
 function Content() {
   const place = usePlace()
   const { data: session } = useSession()
+  const isClockKnown = useClock()
   if (place === undefined) return session ? <NoProject /> : <Loading />
   if (session && !session.projects.some(({ id }) => id === place.project)) return <NoProject named={place.project} />
-  return <Outlet />
+  return isClockKnown ? <Outlet /> : <Loading />
 }
 
-/** While the code of a page or the projects of the operator are not there. */
+/** While the code of a page, the projects of the operator or the clock of the sandbox are not there. */
 const Loading = () => (
   <div className="page">
     <h1 className="unseen">{t('Loading')}</h1>

@@ -40,9 +40,9 @@ export function Filters() {
       <Pick
         icon="user"
         name={t('Who')}
-        text={actor ? t(ACTORS[actor]) : t('By whomever')}
+        text={actor ? t(ACTORS[actor]) : t('By anyone')}
         on={actor !== undefined}
-        options={[{ code: '', label: t('By whomever') }, ...KINDS.map(code => ({ code, label: t(ACTORS[code]) }))]}
+        options={[{ code: '', label: t('By anyone') }, ...KINDS.map(code => ({ code, label: t(ACTORS[code]) }))]}
         chosen={[actor ?? '']}
         onPick={code => only({ 'f.actor': code === '' || code === actor ? undefined : code })}
       />

@@ -24,6 +24,7 @@ import { CHANGES } from '../automation/use-status.ts'
 import { type Draft, draftOf } from './draft.ts'
 import { Faults, Refused } from './faults.tsx'
 import { Form } from './form.tsx'
+import { useKept } from './kept.ts'
 
 // Loaded when they are wanted.
 const Backtest = lazy(() => import('./backtest-typed.tsx'))
@@ -35,26 +36,44 @@ const TABS = [
   ['json', 'JSON'],
 ] as const
 
-/** What is typed, and how it is stored. `automation`: the state that is changed; without it a new one is made. */
-export function Editor({ draft: first, automation, title }: { draft: Draft; automation?: Automation; title: string }) {
+type Props = {
+  draft: Draft
+  /** The state that is changed; without it a new one is made. */
+  automation?: Automation
+  title: string
+  /** The draft was typed before the form was left: how to begin without it. */
+  onDiscard?: (() => void) | undefined
+}
+
+/** What is typed, and how it is stored. */
+export function Editor({ draft: first, automation, title, onDiscard }: Props) {
   const [search, set] = useAddress()
   const go = useGo()
   const denied = useDenied('editor', usePlace()?.project)
-  const [draft, setDraft] = useState(first)
+  const [draft, setTyped] = useState(first)
   const [isBroken, setBroken] = useState(false)
   const saving = useSave(automation)
   const { newer, error } = saving
+  const { keep, drop } = useKept(automation?.id)
+  const setDraft = (typed: Draft, base = saving.base) => {
+    setTyped(typed)
+    keep({ draft: typed, base })
+  }
   const tab = search.tab === 'json' ? 'json' : 'form'
   const save = async (over?: Automation) => {
     const saved = await saving.save(draft, over)
     if (!saved) return
+    drop()
     say(automation ? t('The automation is saved') : t('The automation is made'))
     go({ to: `/automations/${encodeURIComponent(saved.id)}` })
   }
   // The form shows what was JSON last: what is typed now would be lost.
   const show = (code: 'form' | 'json') =>
     isBroken ? say(t('This is no JSON yet. Mend it first.')) : set({ tab: code === 'form' ? undefined : code })
-  const leave = () => go({ to: automation ? `/automations/${encodeURIComponent(automation.id)}` : '/automations' })
+  const leave = () => {
+    drop()
+    go({ to: automation ? `/automations/${encodeURIComponent(automation.id)}` : '/automations' })
+  }
   useKeys({ 'mod+s': { says: t('Save'), run: () => denied === undefined && !isBroken && void save() } })
   return (
     <Page
@@ -94,13 +113,22 @@ export function Editor({ draft: first, automation, title }: { draft: Draft; auto
         </>
       }
     >
+      {onDiscard && (
+        <div className="notice" role="status">
+          <Icon name="info" />
+          <div>{t('You have left this form without saving it. What you typed is here.')}</div>
+          <button type="button" className="chip small" onClick={onDiscard}>
+            {t('Discard it')}
+          </button>
+        </div>
+      )}
       {newer ? (
         <Suspense fallback={null}>
           <Newer
             theirs={newer}
             mine={draft}
             onTake={() => {
-              setDraft(draftOf(newer))
+              setDraft(draftOf(newer), newer)
               saving.take(newer)
             }}
             onKeep={() => void save(newer)}
@@ -112,12 +140,17 @@ export function Editor({ draft: first, automation, title }: { draft: Draft; auto
       <Refused value={error}>
         {tab === 'json' ? (
           <Suspense fallback={<Bars rows={9} />}>
-            <JsonTab key={newer?.updated_at ?? saving.base?.updated_at} draft={draft} onChange={setDraft} onBroken={setBroken} />
+            <JsonTab
+              key={newer?.updated_at ?? saving.base?.updated_at}
+              draft={draft}
+              onChange={typed => setDraft(typed)}
+              onBroken={setBroken}
+            />
           </Suspense>
         ) : (
           // What was typed as JSON may have a shape that no form has: it stays, and JSON is where to mend it.
           <Boundary>
-            <Form draft={draft} before={automation?.status} onChange={setDraft} />
+            <Form draft={draft} before={automation?.status} onChange={typed => setDraft(typed)} />
           </Boundary>
         )}
       </Refused>

@@ -78,7 +78,7 @@ function Played({ of: { events, runs_started, users, skipped, steps, from, to } 
           [t('Events that name it'), figure(events)],
           [t('Runs that would have started'), figure(runs_started)],
           [t('People'), figure(users)],
-          ...reasons.map(([reason, n]) => [t('Skipped: {why}', { why: runReason(reason) }), figure(n)] as const),
+          ...reasons.map(([reason, n]) => [t('Did not start: {why}', { why: runReason(reason) }), figure(n)] as const),
         ]}
       />
       <h3 className="backtest-title">{t('Steps that would have been reached')}</h3>

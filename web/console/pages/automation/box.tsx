@@ -53,7 +53,7 @@ export function StartBox({
   const figures: Figure[] = counts
     ? [
         { text: t('{n} started', { n: count(counts.started) }) },
-        ...(skipped > 0 ? [{ text: t('{n} skipped', { n: count(skipped) }), tone: 'warn' as const }] : []),
+        ...(skipped > 0 ? [{ text: t('{n} did not start', { n: count(skipped) }), tone: 'warn' as const }] : []),
       ]
     : []
   return <Box isStart look={{ icon: 'bolt', title, text: ruleTexts(data).join(' · ') || t('for everybody') }} figures={figures} />

@@ -3,7 +3,7 @@ import { useRead } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
 import { Id } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
-import { runReason } from '../../parts/run-words.ts'
+import { runReason, runStatus } from '../../parts/run-words.ts'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -15,16 +15,17 @@ const columns = (nameOf: NameOfEvent, hasOneEvent: boolean): readonly Column<Aut
   {
     key: 'status',
     head: t('Run'),
-    cell: ({ status }) => <StatusChip status={status} />,
+    cell: ({ status, is_retrying }) =>
+      is_retrying ? <StatusChip status="retrying" /> : <StatusChip status={status} label={runStatus(status)} />,
   },
   {
     key: 'where',
     head: t('Where'),
-    cell: ({ current_step, reason, status }) =>
+    cell: ({ current_step, reason }) =>
       current_step ? (
         <code title={current_step}>{current_step}</code>
       ) : reason ? (
-        <span className="soft">{status === 'skipped' || reason === 'exit' ? runReason(reason) : t(reason.replaceAll('_', ' '))}</span>
+        <span className="soft">{runReason(reason)}</span>
       ) : (
         <span className="faint">–</span>
       ),

@@ -45,7 +45,7 @@ export function StepDrawer({
             [t('Being tried again'), figure(own?.retrying)],
             [t('Succeeded there'), figure(own?.succeeded)],
             [t('Failed there'), figure(own?.failed)],
-            [t('Passed over'), figure(own?.skipped)],
+            [t('Left out'), figure(own?.skipped)],
             [t('Cancelled there'), figure(own?.cancelled)],
             [t('Ended after it'), figure(own?.ended)],
           ]}

@@ -72,7 +72,7 @@ export const columns = (nameOf: NameOfEvent): readonly Column<Automation>[] => [
   },
   {
     key: 'skipped',
-    head: t('Skipped'),
+    head: t('Did not start'),
     figures: true,
     wideOnly: true,
     cell: one => (one.activity ? <Figure n={one.activity.skipped} of={one} /> : <Missing />),

@@ -1,5 +1,6 @@
 import { Button, Modal, SegmentedControl, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { nowHere } from '../../data/clock.ts'
 import { isoDay, startOf } from '../../data/range.ts'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
@@ -12,7 +13,7 @@ type Kind = keyof typeof KINDS
 
 /** Says what happened on a day, above all charts. */
 export default function Annotate({ question: { zone, search, range }, onClose }: { question: Question; onClose: () => void }) {
-  const at = Number(search.at) || Math.min(range.to - 1, Math.floor(Date.now() / 1000))
+  const at = Number(search.at) || Math.min(range.to - 1, Math.floor(nowHere() / 1000))
   const [form, setForm] = useState({ day: isoDay(at, zone), text: '', kind: 'release' as Kind })
   const changes = ['v4ListAnalyticsAnnotations'] as const
   const { send, isPending, error } = useWrite('v4CreateAnalyticsAnnotation', { changes })

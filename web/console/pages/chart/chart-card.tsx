@@ -6,6 +6,7 @@ import { openFromOf, pictureOf } from '../../chart/picture-of.ts'
 import { useAddress } from '../../data/address.ts'
 import type { ApiError } from '../../data/api-error.ts'
 import { titleOfChart } from '../../data/charts.ts'
+import { nowHere } from '../../data/clock.ts'
 import { Card } from '../../parts/card.tsx'
 import { Bars, DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -35,7 +36,7 @@ type Props = {
 }
 
 export function ChartCard({ question, read, annotations, ...props }: Props) {
-  const nothing = question.range.from >= question.range.to || question.range.from > Date.now() / 1000
+  const nothing = question.range.from >= question.range.to || question.range.from > nowHere() / 1000
   return (
     <Card className="chart-panel">
       {nothing ? (

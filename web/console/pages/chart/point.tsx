@@ -3,6 +3,7 @@ import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts
 import { useAddress } from '../../data/address.ts'
 import { titleOfChart } from '../../data/charts.ts'
 import { useRead } from '../../data/read.ts'
+import { useSameEnd } from '../../data/same-end.ts'
 import { Drawer } from '../../parts/drawer.tsx'
 import { bucket } from '../../parts/format.ts'
 import { Pick } from '../../parts/pick.tsx'
@@ -17,7 +18,8 @@ type Number = { start_time?: number; series?: string; segment?: string }
 
 /** What is behind a number of the chart: the facts, and how they became the number. `at` is the start of its bucket, or `all`. */
 export function Point({ question, chart, at }: { question: Question; chart: AnalyticsChart; at: string }) {
-  const { code, search, zone, unit, split, range, query } = question
+  const { code, search, zone, unit, split, range } = question
+  const query = useSameEnd(question.query, 'to', range)
   const [, set] = useAddress()
   const whole = wholeOf(chart)
   const labels = chart.series.map(({ label }) => label)

@@ -5,12 +5,12 @@ import { unitFor } from '../../data/calendar.ts'
 import { CHARTS } from '../../data/charts.ts'
 import { RANGES, rangeOf } from '../../data/range.ts'
 import { usePreferences } from '../../data/session.ts'
+import { useTick } from '../../data/use-tick.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { Freshness } from '../../parts/freshness.tsx'
 import { Page } from '../../parts/page.tsx'
 import { RangePick } from '../../parts/range-pick.tsx'
 import { t } from '../../parts/t.ts'
-import { useTick } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 import { Tile } from '../overview/tile.tsx'
 import { useTileCharts } from '../overview/tile-charts.ts'
@@ -32,6 +32,10 @@ export default function Charts() {
     unit: unitFor(range),
     timezone: zone,
     ...(search.currency && { currency: search.currency }),
+  }
+  const own = {
+    ...(range.key === 'own' ? { from: search.from, to: search.to } : { range: range.key }),
+    currency: search.currency,
   }
   const first = useTileCharts(CODES.slice(0, HALF), query)
   const second = useTileCharts(CODES.slice(HALF), query)
@@ -60,14 +64,7 @@ export default function Charts() {
             {charts.map(({ code }) => {
               const read = first.charts.has(code) || CODES.indexOf(code) < HALF ? first : second
               return (
-                <Tile
-                  key={code}
-                  code={code}
-                  chart={read.charts.get(code)}
-                  range={range.key === 'own' ? '28d' : range.key}
-                  failed={read.error !== null}
-                  stale={read.isStale}
-                />
+                <Tile key={code} code={code} chart={read.charts.get(code)} search={own} failed={read.error !== null} stale={read.isStale} />
               )
             })}
           </div>

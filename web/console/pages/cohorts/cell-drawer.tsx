@@ -1,6 +1,7 @@
 import type { AnalyticsCohorts } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePages } from '../../data/read.ts'
+import { useSameEnd } from '../../data/same-end.ts'
 import { usePreferences } from '../../data/session.ts'
 import { Pairs } from '../../parts/card.tsx'
 import { Choice } from '../../parts/choice.tsx'
@@ -93,7 +94,7 @@ function People({
   row,
   index,
   kind,
-  question: { query },
+  question,
   currency,
   expected,
 }: {
@@ -105,6 +106,7 @@ function People({
   expected: number
 }) {
   const { zone } = usePreferences()
+  const query = useSameEnd(question.query, 'cohort_to', question.range)
   const input = {
     query: {
       ...query,

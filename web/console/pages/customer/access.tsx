@@ -1,5 +1,6 @@
 import { Button, Tooltip } from '@mantine/core'
 import type { CustomerData, UserEntitlement } from '../../../../clients/typescript/src/index.ts'
+import { useNoNetwork } from '../../data/online.ts'
 import { useRead } from '../../data/read.ts'
 import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
@@ -15,6 +16,7 @@ export const NEEDS_EDITOR = 'needs the role editor'
 export function Access({ id, view }: { id: string; view: CustomerData }) {
   const read = useRead('v4ListUserEntitlements', { path: { user_id: id } }, { topics: ['events'] })
   const { take, isPending, error, reset } = useTake(id, view)
+  const noNetwork = useNoNetwork()
   return (
     <Card title={t('Access now')}>
       {error && <Fault error={error} retry={reset} />}
@@ -29,7 +31,13 @@ export function Access({ id, view }: { id: string; view: CustomerData }) {
             {data
               .toSorted((a, b) => Number(b.is_active) - Number(a.is_active))
               .map(one => (
-                <Held key={one.id} one={one} take={() => take(one)} waits={isPending} denied={!view.canEditEntitlements} />
+                <Held
+                  key={one.id}
+                  one={one}
+                  take={() => take(one)}
+                  waits={isPending}
+                  denied={view.canEditEntitlements ? noNetwork : NEEDS_EDITOR}
+                />
               ))}
           </ul>
         )}
@@ -38,7 +46,7 @@ export function Access({ id, view }: { id: string; view: CustomerData }) {
   )
 }
 
-function Held({ one, take, waits, denied }: { one: UserEntitlement; take: () => void; waits: boolean; denied: boolean }) {
+function Held({ one, take, waits, denied }: { one: UserEntitlement; take: () => void; waits: boolean; denied: string | undefined }) {
   const { id, is_active, source, product, started_at, expires_at } = one
   const isManual = source === 'manual'
   const origin = isManual ? t('given by hand') : [plain(source), product?.product_id].filter(Boolean).join(', ')
@@ -70,12 +78,12 @@ function Held({ one, take, waits, denied }: { one: UserEntitlement; take: () => 
         )}
       </div>
       {isManual && is_active && (
-        <Tooltip label={t(NEEDS_EDITOR)} disabled={!denied}>
+        <Tooltip label={t(denied ?? '')} disabled={denied === undefined}>
           <Button
             size="compact-sm"
             variant="default"
             className="access-take"
-            disabled={denied || waits}
+            disabled={denied !== undefined || waits}
             onClick={take}
             aria-label={t('Take away {name}', { name: id })}
           >

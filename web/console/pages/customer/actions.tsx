@@ -1,6 +1,7 @@
 import { Button, Menu, Tooltip } from '@mantine/core'
 import type { CustomerData } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
+import { useNoNetwork } from '../../data/online.ts'
 import { usePlace } from '../../data/place.ts'
 import { useDenied } from '../../data/session.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -17,6 +18,8 @@ export function Actions({ id, view }: { id: string; view: CustomerData }) {
   const isSandbox = place?.environment === 'sandbox'
   const noRole = useDenied('editor', place?.project)
   const noEvents = isSandbox ? noRole : t('in the sandbox alone')
+  const noNetwork = useNoNetwork()
+  const noAccess = view.canEditEntitlements ? noNetwork : NEEDS_EDITOR
   const noErasing = view.canRemoveCustomer ? undefined : t('needs the role admin')
   useKeys({
     ...(view.canEditEntitlements && { a: { says: t('Give access'), run: () => open('give') } }),
@@ -29,8 +32,8 @@ export function Actions({ id, view }: { id: string; view: CustomerData }) {
       <Button size="xs" variant="default" leftSection={<Icon name="search" size={14} />} onClick={() => open('why')}>
         {t('Why did nothing come?')}
       </Button>
-      <Tooltip label={t(NEEDS_EDITOR)} disabled={view.canEditEntitlements}>
-        <Button size="xs" leftSection={<Icon name="gift" size={14} />} disabled={!view.canEditEntitlements} onClick={() => open('give')}>
+      <Tooltip label={t(noAccess ?? '')} disabled={noAccess === undefined}>
+        <Button size="xs" leftSection={<Icon name="gift" size={14} />} disabled={noAccess !== undefined} onClick={() => open('give')}>
           {t('Give access')}
         </Button>
       </Tooltip>

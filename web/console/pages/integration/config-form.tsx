@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { useState } from 'react'
 import type { Integration, IntegrationConfig } from '../../../../clients/typescript/src/index.ts'
-import { useWrite } from '../../data/write.ts'
+import { useOne, useWrite } from '../../data/write.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -41,7 +41,7 @@ export function ConfigForm({ integration, config, provider, denied }: Props) {
     event_mapping: Object.fromEntries(mapping.filter(([event]) => event.trim() !== '').map(([event, name]) => [event.trim(), name])),
     revenue,
   }
-  const save = async () => {
+  const save = useOne(async () => {
     setFailed(undefined)
     const now = await look()
     if (shownOf(now) !== shownOf(before)) {
@@ -53,7 +53,7 @@ export function ConfigForm({ integration, config, provider, denied }: Props) {
     setSecrets({})
     setNewer(false)
     say(t('The settings are saved'))
-  }
+  })
   return (
     <form
       className="form"

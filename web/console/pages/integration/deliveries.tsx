@@ -20,7 +20,6 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { Taken } from '../../parts/taken.tsx'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
-import { When } from '../integrations/when.tsx'
 import { errorText, reasonText } from '../integrations/words.ts'
 import { isFiltered, NO_FILTER, queryOf, STATUSES, statusOf } from './query.ts'
 
@@ -81,7 +80,7 @@ const COLUMNS: readonly Column<IntegrationDelivery>[] = [
     figures: true,
     wideOnly: true,
   },
-  { key: 'next', head: t('Next attempt'), cell: ({ next_attempt_at }) => <When at={next_attempt_at} />, wideOnly: true },
+  { key: 'next', head: t('Next attempt'), cell: ({ next_attempt_at }) => <Time at={next_attempt_at} relative />, wideOnly: true },
   { key: 'created', head: t('Created'), cell: ({ created_at }) => <Time at={created_at} /> },
 ]
 

@@ -18,10 +18,10 @@ import { Icon } from '../../parts/icon.tsx'
 import { Page } from '../../parts/page.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
+import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 import { Trouble } from '../integrations/trouble.tsx'
 import { useStatus } from '../integrations/use-status.ts'
-import { When } from '../integrations/when.tsx'
 import { heldText, stateOf } from '../integrations/words.ts'
 import { Deliveries } from './deliveries.tsx'
 import { DeliveryDrawer } from './delivery-drawer.tsx'
@@ -135,11 +135,11 @@ function Figures({ of: one }: { of: Integration }) {
   const never = t('never')
   return (
     <dl className="card integration-figures">
-      <Shows name={t('Last delivery')}>{one.last_delivery_at === null ? never : <When at={one.last_delivery_at} />}</Shows>
+      <Shows name={t('Last delivery')}>{one.last_delivery_at === null ? never : <Time at={one.last_delivery_at} relative />}</Shows>
       <Shows name={t('Held')}>{heldText(one.held)}</Shows>
       <Shows name={t('Lag')}>{one.lag_seconds === 0 ? t('none') : span(one.lag_seconds * 1_000)}</Shows>
       <Shows name={t('Failures since success')}>{one.delivery_error_count.toLocaleString('en')}</Shows>
-      <Shows name={t('Last failure')}>{one.last_error_at === null ? never : <When at={one.last_error_at} />}</Shows>
+      <Shows name={t('Last failure')}>{one.last_error_at === null ? never : <Time at={one.last_error_at} relative />}</Shows>
     </dl>
   )
 }

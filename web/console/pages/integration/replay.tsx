@@ -2,6 +2,7 @@ import { Button, Checkbox, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Integration } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
+import { nowHere } from '../../data/clock.ts'
 import { useDryRun } from '../../data/dry-run.ts'
 import type { Input } from '../../data/operations.ts'
 import { usePreferences } from '../../data/session.ts'
@@ -29,7 +30,7 @@ const iso = (second: number) => new Date(second * 1000).toISOString().replace('.
 export default function Replay({ of: { id }, onClose }: { of: Integration; onClose: () => void }) {
   const { zone } = usePreferences()
   const [, set] = useAddress()
-  const [now] = useState(() => Math.ceil(Date.now() / 60_000) * 60)
+  const [now] = useState(() => Math.ceil(nowHere() / 60_000) * 60)
   const [from, setFrom] = useState(localOf(String(now - DAY), zone))
   const [to, setTo] = useState(localOf(String(now), zone))
   const [names, setNames] = useState('')

@@ -1,10 +1,11 @@
 import { Button, Modal } from '@mantine/core'
 import { useState } from 'react'
 import type { IntegrationConfig } from '../../../../clients/typescript/src/index.ts'
-import { useWrite } from '../../data/write.ts'
+import { useOne, useWrite } from '../../data/write.ts'
 import { Again } from '../../parts/again.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { t } from '../../parts/t.ts'
+import { useLook } from '../settings/meanwhile.tsx'
 import { REVEAL, ShownOnce } from '../settings/shown-once.tsx'
 import { formOf, type Setting, settingsOf } from './fields.ts'
 
@@ -20,17 +21,22 @@ export default function RotateSigning({
 }) {
   const [address, setAddress] = useState<string>()
   const [done, setDone] = useState(false)
-  const { send, isPending, error } = useWrite('v4UpdateIntegrationConfig', {
+  const { send, isPending } = useWrite('v4UpdateIntegrationConfig', {
     changes: ['v4ListIntegrations'],
     heard: headers => setAddress(headers.get(REVEAL) ?? undefined),
   })
-  const { events, event_mapping, revenue } = config
-  const settings = settingsOf(formOf(config, known), known, { signing_secret: null })
-  const rotate = () =>
-    void send({ path: { integration_id: config.integration_id }, body: { settings, events, event_mapping, revenue } }).then(
-      answer => answer && setDone(true),
-      () => {},
-    )
+  const path = { integration_id: config.integration_id }
+  const look = useLook('v4GetIntegrationConfig', { path })
+  const [failed, setFailed] = useState<unknown>()
+  const rotate = useOne(async () => {
+    setFailed(undefined)
+    // The whole configuration is stored: what somebody has changed since this page was read stays.
+    const now = await look()
+    const settings = settingsOf(formOf(now, known), known, { signing_secret: null })
+    const { events, event_mapping, revenue } = now
+    await send({ path, body: { settings, events, event_mapping, revenue } })
+    setDone(true)
+  })
   return (
     <Modal
       opened
@@ -42,15 +48,15 @@ export default function RotateSigning({
       {done ? (
         <ShownOnce address={address} says={t('There is a new signing secret. The former one signs too for 24 hours.')} onClose={onClose} />
       ) : (
-        <Again error={error}>
+        <Again error={failed}>
           <div className="form">
             <p>{t('The service makes a new one. For 24 hours each webhook has two signatures, so that your server can change over.')}</p>
-            {error && <Fault error={error} />}
+            {failed !== undefined && <Fault error={failed} />}
             <div className="form-actions">
               <Button variant="default" size="xs" onClick={onClose}>
                 {t('Cancel')}
               </Button>
-              <Button size="xs" loading={isPending} onClick={rotate} data-autofocus>
+              <Button size="xs" loading={isPending} onClick={() => void rotate().catch(setFailed)} data-autofocus>
                 {t('Replace it')}
               </Button>
             </div>

@@ -16,9 +16,9 @@ import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
 import { step } from '../../parts/table.tsx'
+import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 import { Trouble } from './trouble.tsx'
-import { When } from './when.tsx'
 import { heldText, stateOf } from './words.ts'
 
 const NewIntegration = lazy(() => import('./new-integration.tsx'))
@@ -105,7 +105,7 @@ function IntegrationCard({ of: one }: { of: Integration }) {
       <dl>
         <div>
           <dt>{t('Last delivery')}</dt>
-          <dd>{last_delivery_at === null ? t('none yet') : <When at={last_delivery_at} />}</dd>
+          <dd>{last_delivery_at === null ? t('none yet') : <Time at={last_delivery_at} relative />}</dd>
         </div>
         <div>
           <dt>{t('Held')}</dt>

@@ -8,7 +8,6 @@ import { counted, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 import { useStatus } from './use-status.ts'
-import { When } from './when.tsx'
 import { errorText, heldText } from './words.ts'
 
 /** What an integration that does not send has happened to it, what waits for it, and the way on. Nothing for one that sends. */
@@ -52,7 +51,7 @@ function Cause({ of: { last_error_message, last_error_at, delivery_error_count }
       {counted(delivery_error_count, '{n} attempt has failed since the last success.', '{n} attempts have failed since the last success.')}{' '}
       {last_error_message && (
         <>
-          {t('The last one:')} <bdi>{errorText(last_error_message)}</bdi>, <When at={last_error_at} />.
+          {t('The last one:')} <bdi>{errorText(last_error_message)}</bdi>, <Time at={last_error_at} relative />.
         </>
       )}
     </>
@@ -79,7 +78,7 @@ function Next({ of: { next_probe_at, held } }: { of: Integration }) {
   if (next_probe_at !== null)
     return (
       <>
-        {t('One of them is tried')} <When at={next_probe_at} />
+        {t('One of them is tried')} <Time at={next_probe_at} relative />
         {t('; the first success starts it again.')}
       </>
     )

@@ -4,11 +4,11 @@ import './tiles.css'
 import { useAddress } from '../../data/address.ts'
 import { rangeOf, UNIT_OF } from '../../data/range.ts'
 import { usePreferences } from '../../data/session.ts'
+import { useTick } from '../../data/use-tick.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { Freshness } from '../../parts/freshness.tsx'
 import { Page } from '../../parts/page.tsx'
 import { t } from '../../parts/t.ts'
-import { useTick } from '../../parts/time.tsx'
 import { Controls } from './controls.tsx'
 import { FirstSteps, useIsNew } from './first-steps.tsx'
 import { LiveEvents } from './live-events.tsx'
@@ -63,7 +63,14 @@ export default function Overview() {
       )}
       <div className="tiles">
         {pinned.map(code => (
-          <Tile key={code} code={code} chart={read.charts.get(code)} range={key} failed={read.error !== null} stale={read.isStale} />
+          <Tile
+            key={code}
+            code={code}
+            chart={read.charts.get(code)}
+            search={{ range: key, currency: search.currency }}
+            failed={read.error !== null}
+            stale={read.isStale}
+          />
         ))}
       </div>
       <div className="grid two start">

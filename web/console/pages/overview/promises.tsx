@@ -11,26 +11,32 @@ const TOPICS = ['runs', 'deliveries', 'reports', 'exports'] as const
 export function Promises() {
   const read = useRead('v4GetLedger', {}, { topics: TOPICS, every: 30_000 })
   const { data } = read
+  // What is overdue for longer than the ledger looks back is overdue, too.
+  const health = useRead('v4GetHealth', {}, { every: 60_000, when: data !== undefined })
   if (data === undefined) return read.error ? <Fault error={read.error} retry={read.refetch} /> : <div className="promises waits" />
   const sum = (of: 'promised' | 'overdue' | 'broken' | 'kept' | 'held') => data.data.reduce((total, entry) => total + (entry[of] ?? 0), 0)
-  const [overdue, broken, kept, held] = [sum('overdue'), sum('broken'), sum('kept'), sum('held')]
+  const [broken, kept, held] = [sum('broken'), sum('kept'), sum('held')]
+  const overdue = health.data?.data.find(({ figure }) => figure === 'overdue')?.count ?? sum('overdue')
   const tone = overdue > 0 ? 'bad' : broken > 0 || held > 0 ? 'warn' : 'good'
   return (
-    <details className={`promises ${tone}`}>
-      <summary>
-        <Icon name={tone === 'good' ? 'shield' : 'warn'} size={18} />
-        <span>
-          <strong>{verdict(overdue, broken, held)}</strong>{' '}
-          {sum('promised') === 0
-            ? t('Nothing was promised in 24 hours.')
-            : counted(kept, '{n} promise kept in 24 hours.', '{n} promises kept in 24 hours.')}
-        </span>
-        <span className="promises-fold">
-          <Icon name="fold" size={14} />
-        </span>
-      </summary>
-      <Numbers ledger={data} />
-    </details>
+    <>
+      {read.isError && <Fault error={read.error} retry={read.refetch} />}
+      <details className={`promises ${tone}`}>
+        <summary>
+          <Icon name={tone === 'good' ? 'shield' : 'warn'} size={18} />
+          <span>
+            <strong>{verdict(overdue, broken, held)}</strong>{' '}
+            {sum('promised') === 0
+              ? t('Nothing was promised in 24 hours.')
+              : counted(kept, '{n} promise kept in 24 hours.', '{n} promises kept in 24 hours.')}
+          </span>
+          <span className="promises-fold">
+            <Icon name="fold" size={14} />
+          </span>
+        </summary>
+        <Numbers ledger={data} />
+      </details>
+    </>
   )
 }
 

@@ -1,5 +1,6 @@
 import type { AnalyticsChart } from '../../../../clients/typescript/src/index.ts'
 import { Spark } from '../../chart/spark.tsx'
+import type { Search } from '../../data/address.ts'
 import { titleOfChart } from '../../data/charts.ts'
 import { usePreferences } from '../../data/session.ts'
 import { Delta, Figure } from '../../parts/amount.tsx'
@@ -12,20 +13,21 @@ type Props = {
   code: string
   /** Undefined while it is not there. */
   chart: AnalyticsChart | undefined
-  range: string
+  /** What of the address its chart shall have, too. */
+  search: Search
   failed: boolean
   /** What is shown is of another range or currency, until the new one is there. */
   stale: boolean
 }
 
 /** One figure with its change and its course. It leads to its chart, over the same range. */
-export function Tile({ code, chart, range, failed, stale }: Props) {
+export function Tile({ code, chart, search, failed, stale }: Props) {
   const title = titleOfChart(code)
   const { zone } = usePreferences()
   const figures = chart && figuresOf(chart)
   const measure = chart?.measure
   return (
-    <To to={`/charts/${code}`} search={{ range }} className="card tile">
+    <To to={`/charts/${code}`} search={search} className="card tile">
       <span className="tile-name">
         {title}
         {figures?.until !== undefined && (

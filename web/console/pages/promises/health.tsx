@@ -49,9 +49,9 @@ const COLUMNS: readonly Column<HealthFigure>[] = [
     head: t('State'),
     cell: ({ figure, is_degraded, count: n }) =>
       is_degraded ? (
-        <StatusChip status="look" tone={figure === 'overdue' ? 'bad' : 'warn'} label={t('look')} />
+        <StatusChip status="look" tone={figure === 'overdue' ? 'bad' : 'warn'} label={t('needs attention')} />
       ) : (
-        <StatusChip status="kept" label={n > 0 ? t('moves') : t('good')} />
+        <StatusChip status="kept" label={n > 0 ? t('in progress') : t('good')} />
       ),
   },
   { key: 'count', head: t('Now'), cell: ({ count: n }) => count(n), figures: true },
@@ -89,9 +89,9 @@ export const Health = ({
       <>
         {of.data &&
           (of.data.status === 'ok' ? (
-            <StatusChip status="kept" label={t('everything moves as it should')} />
+            <StatusChip status="kept" label={t('nothing needs attention')} />
           ) : (
-            <StatusChip status="look" tone="warn" label={t('something needs a look')} />
+            <StatusChip status="look" tone="warn" label={t('something needs attention')} />
           ))}
         <a className="link" href="/docs/operating#whether-everything-happens" target="_blank" rel="noopener">
           {t('What each figure means')}

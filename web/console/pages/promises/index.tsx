@@ -46,7 +46,7 @@ export default function Promises() {
           {read.dataUpdatedAt > 0 && (
             <span className={read.isError ? 'fresh late' : 'fresh'}>
               <i aria-hidden="true" />
-              {t('counted')} <Time at={Math.floor(read.dataUpdatedAt / 1_000)} relative />
+              {t('counted')} <Time at={Math.floor(read.dataUpdatedAt / 1_000)} relative real />
             </span>
           )}
           <Choice name={t('Window')} value={hours} options={WINDOWS} onChange={code => set({ hours: code })} />
@@ -58,7 +58,9 @@ export default function Promises() {
         {ledger => <Shown ledger={ledger} health={health.data} curl={curlOf('v4GetLedger', input)} />}
       </DataState>
       <Health of={health} />
-      {search.at && read.data && <Rows at={search.at} ledger={read.data} onClose={() => set({ at: undefined })} />}
+      {search.at && read.data && (
+        <Rows key={`${search.at} ${hours}`} at={search.at} ledger={read.data} onClose={() => set({ at: undefined })} />
+      )}
     </Page>
   )
 }

@@ -1,4 +1,5 @@
 import { Button } from '@mantine/core'
+import { useState } from 'react'
 import type { Ledger, LedgerRow } from '../../../../clients/typescript/src/index.ts'
 import type { Input } from '../../data/operations.ts'
 import { usePages } from '../../data/read.ts'
@@ -20,9 +21,10 @@ const ALL_DAYS = 366
 export function Rows({ at, ledger, onClose }: { at: string; ledger: Ledger; onClose: () => void }) {
   const [kind, state, ...rest] = at.split('.') as [Query['kind'], Query['state'] | 'because', ...string[]]
   const reason = rest.join('.')
-  const { from, to } = ledger
+  // The window of when it was opened: with a later one the list would begin anew, at each count of the ledger.
+  const [{ from, to }] = useState(ledger)
   // What is overdue is overdue, whatever the window.
-  const window = state === 'overdue' ? { from: daysBefore(ledger.to, ALL_DAYS), to } : { from, to }
+  const window = state === 'overdue' ? { from: daysBefore(to, ALL_DAYS), to } : { from, to }
   if (!ledger.data.some(entry => entry.kind === kind)) return null
   return (
     <Drawer title={titleOf(kind, state, reason)} onClose={onClose}>

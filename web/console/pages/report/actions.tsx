@@ -2,13 +2,14 @@ import type { ScheduledReport } from '../../../../clients/typescript/src/index.t
 import { useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
 import { useDenied } from '../../data/session.ts'
-import { useWrite } from '../../data/write.ts'
+import { useOne, useWrite } from '../../data/write.ts'
 import { Act } from '../../parts/act.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say, sayWithUndo } from '../../parts/undo.tsx'
 import { bodyOf, draftOf } from '../reports/draft.ts'
+import { useLook } from '../settings/meanwhile.tsx'
 
 /** What one can do with the report as a whole. */
 export function Actions({ report }: { report: ScheduledReport }) {
@@ -19,14 +20,19 @@ export function Actions({ report }: { report: ScheduledReport }) {
   const changing = useWrite('v4UpdateScheduledReport', {
     changes: ['v4GetScheduledReport', 'v4ListScheduledReports', 'v4ListScheduledReportSlots', 'v4ListScheduledReportRuns'],
   })
-  const become = (status: ScheduledReport['status']) =>
-    changing.send({ ...input, body: { ...bodyOf(draftOf(report), report.environment), status } })
+  const look = useLook('v4GetScheduledReport', input)
+  // The whole report is stored: with what it is by then, not with what this page has read, or had when it was paused.
+  const become = async (status: ScheduledReport['status']) => {
+    const now = await look()
+    return changing.send({ ...input, body: { ...bodyOf(draftOf(now), now.environment), status } })
+  }
   const isActive = report.status === 'active'
-  const turn = () =>
-    void become(isActive ? 'draft' : 'active').then(
+  const turn = useOne(() =>
+    become(isActive ? 'draft' : 'active').then(
       () => sayWithUndo(isActive ? t('The report is paused') : t('The report is active'), () => become(report.status)),
       (error: Error) => say(error.message),
-    )
+    ),
+  )
   const test = useWrite('v4SendTestScheduledReport', { changes: ['v4ListScheduledReportRuns'] })
   const sendTest = () =>
     void test.send(input).then(
@@ -44,7 +50,7 @@ export function Actions({ report }: { report: ScheduledReport }) {
       <Act denied={denied} size="xs" variant="default" loading={test.isPending} onClick={sendTest}>
         {t('Send a test')}
       </Act>
-      <Act denied={denied} size="xs" variant="default" loading={changing.isPending} onClick={turn}>
+      <Act denied={denied} size="xs" variant="default" loading={changing.isPending} onClick={() => void turn()}>
         {isActive ? t('Pause') : t('Activate')}
       </Act>
       <Act denied={denied} size="xs" variant="default" onClick={() => open('delete')}>

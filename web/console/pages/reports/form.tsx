@@ -4,7 +4,7 @@ import type { ScheduledReport } from '../../../../clients/typescript/src/index.t
 import { usePlace } from '../../data/place.ts'
 import { useRead } from '../../data/read.ts'
 import { usePreferences } from '../../data/session.ts'
-import { useWrite } from '../../data/write.ts'
+import { useOne, useWrite } from '../../data/write.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Fault } from '../../parts/fault.tsx'
@@ -46,7 +46,7 @@ export default function ReportForm({
     change: change => setDraft(last => ({ ...last, ...change })),
     faultOf: field => error?.details.find(detail => detail.field === field || detail.field?.startsWith(`${field}[`))?.message,
   }
-  const save = async () => {
+  const save = useOne(async () => {
     setFailed(undefined)
     if (before === undefined) {
       const made = await making.send({ body })
@@ -62,7 +62,7 @@ export default function ReportForm({
     await changing.send({ path: { report_id: before.id }, body })
     say(t('The report is saved'))
     onDone(before.id)
-  }
+  })
   const ready = draft.report_name.trim() !== '' && draft.destinations.length > 0
   return (
     <Modal

@@ -4,9 +4,9 @@ import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { runReason, runStatus } from '../../parts/run-words.ts'
-import { Soon } from '../../parts/soon.tsx'
 import { StatusChip, toneOf } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
+import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
 
 const SHOWN = 6
@@ -54,7 +54,7 @@ export function OtherRuns({ run, user }: { run: AutomationRunDetail; user: strin
                       </div>
                     </div>
                     <div className="line-when">
-                      <Soon at={other.created_at} />
+                      <Time at={other.created_at} relative />
                     </div>
                   </li>
                 )

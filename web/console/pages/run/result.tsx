@@ -2,7 +2,6 @@ import type { ReactNode } from 'react'
 import type { AutomationRunStep } from '../../../../clients/typescript/src/index.ts'
 import { shortId } from '../../parts/copy.tsx'
 import { runReason } from '../../parts/run-words.ts'
-import { Soon } from '../../parts/soon.tsx'
 import { plain, t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
 import { To } from '../../parts/to.tsx'
@@ -25,7 +24,7 @@ export function Result({ step }: { step: AutomationRunStep }): ReactNode {
   if (status === 'running')
     return (
       <span className="run-warn">
-        {t('Is tried again')} {next_attempt_at ? <Soon at={next_attempt_at} /> : t('at once')}
+        {t('Is tried again')} {next_attempt_at ? <Time at={next_attempt_at} relative /> : t('at once')}
       </span>
     )
   if (status === 'waiting' && delivery) return <Underway delivery={delivery} />
@@ -45,7 +44,7 @@ function Underway({ delivery: { status, next_attempt_at } }: { delivery: NonNull
   if (status === 'retrying')
     return (
       <span className="run-warn">
-        {t('Its delivery is tried again')} {next_attempt_at && <Soon at={next_attempt_at} />}
+        {t('Its delivery is tried again')} {next_attempt_at && <Time at={next_attempt_at} relative />}
       </span>
     )
   return <>{t('Its delivery is under way')}</>

@@ -2,8 +2,8 @@ import type { ReactNode } from 'react'
 import type { AutomationRunDetail } from '../../../../clients/typescript/src/index.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { runReason } from '../../parts/run-words.ts'
-import { Soon } from '../../parts/soon.tsx'
 import { t } from '../../parts/t.ts'
+import { Time } from '../../parts/time.tsx'
 
 /** What one has to know of a run at first sight: that it fails, is held, was stopped, or never began, and why. */
 export function Standing({ run }: { run: AutomationRunDetail }): ReactNode {
@@ -31,7 +31,7 @@ export function Standing({ run }: { run: AutomationRunDetail }): ReactNode {
     return (
       <Notice>
         {t('{step} has failed and is tried again', { step: current_step ?? t('A step') })}{' '}
-        {next_attempt_at ? <Soon at={next_attempt_at} /> : t('when its integration takes deliveries again')}.{error}
+        {next_attempt_at ? <Time at={next_attempt_at} relative /> : t('when its integration takes deliveries again')}.{error}
       </Notice>
     )
   if (finished_at === null && automation_status === 'paused')

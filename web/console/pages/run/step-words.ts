@@ -3,6 +3,7 @@ import { shortId } from '../../parts/copy.tsx'
 import { span } from '../../parts/format.ts'
 import type { IconName } from '../../parts/icon.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
+import { durationText } from '../automation/duration.ts'
 
 type Named = Pick<AutomationRunStep | AutomationStepAhead, 'type' | 'definition'>
 
@@ -22,25 +23,6 @@ const ICONS: Readonly<Record<string, IconName>> = {
 export const iconOf = (type: string): IconName => ICONS[type] ?? 'flow'
 
 export const isWait = (type: string): boolean => type === 'delay' || type === 'wait_until' || type === 'wait_for_event'
-
-const UNITS: Readonly<Record<string, [one: string, many: string]>> = {
-  Y: ['{n} year', '{n} years'],
-  M: ['{n} month', '{n} months'],
-  W: ['{n} week', '{n} weeks'],
-  D: ['{n} day', '{n} days'],
-  TH: ['{n} hour', '{n} hours'],
-  TM: ['{n} minute', '{n} minutes'],
-  TS: ['{n} second', '{n} seconds'],
-}
-
-/** `P1DT12H` as a person says it: `1 day 12 hours`. */
-export function durationText(iso: string): string {
-  const [days = '', clock = ''] = iso.replace(/^P/, '').split('T')
-  const parts = [...days.matchAll(/(\d+)([YMWD])/g)].map(([, n, unit]) => [Number(n), unit!] as const)
-  const hours = [...clock.matchAll(/(\d+)([HMS])/g)].map(([, n, unit]) => [Number(n), `T${unit}`] as const)
-  const text = [...parts, ...hours].map(([n, unit]) => counted(n, ...UNITS[unit]!)).join(' ')
-  return text === '' ? iso : text
-}
 
 /** Times of steps are whole seconds. */
 export const tookText = (ms: number): string => (ms < 1_000 ? t('under 1 s') : span(ms))

@@ -29,7 +29,7 @@ export function Strip({ run, now }: { run: AutomationRunDetail; now: number }) {
     end === undefined
       ? t('It began {at} and goes on', { at: moment(from / 1000, zone) })
       : t('It began {at} and took {span}', { at: moment(from / 1000, zone), span: span(end - from) })
-  const label = `${says}. ${counted(lanes.length, '{n} step, told below', '{n} steps, told below')}`
+  const label = `${says}. ${counted(lanes.length, '{n} step, listed below', '{n} steps, listed below')}`
   return (
     <div className="strip" role="img" aria-label={label}>
       <div className="strip-lanes" aria-hidden="true">

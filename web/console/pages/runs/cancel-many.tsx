@@ -1,6 +1,6 @@
 import { Button, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { addressOfCall, type OperationName } from '../../data/operations.ts'
 import { usePlace } from '../../data/place.ts'
 import { request } from '../../data/request.ts'
@@ -8,6 +8,7 @@ import { Drawer } from '../../parts/drawer.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, t } from '../../parts/t.ts'
+import { say } from '../../parts/undo.tsx'
 
 type Progress = { done: number; refused: { id: string; why: string }[] }
 const CHANGED: readonly OperationName[] = ['v4ListAllAutomationRuns', 'v4GetAutomationRun', 'v4ListAutomationRuns']
@@ -19,6 +20,14 @@ export function CancelMany({ ids, onDone, onClose }: { ids: readonly string[]; o
   const [typed, setTyped] = useState('')
   const [progress, setProgress] = useState<Progress>()
   const [isUnderWay, setUnderWay] = useState(false)
+  // It goes on when it is closed, and says at the end what became of it.
+  const isShown = useRef(true)
+  useEffect(() => {
+    isShown.current = true
+    return () => {
+      isShown.current = false
+    }
+  }, [])
   const isOver = progress !== undefined && !isUnderWay
   async function cancel() {
     if (isUnderWay || typed !== String(ids.length)) return
@@ -32,6 +41,10 @@ export function CancelMany({ ids, onDone, onClose }: { ids: readonly string[]; o
     }
     setProgress({ done: ids.length, refused })
     setUnderWay(false)
+    if (!isShown.current) {
+      const done = counted(ids.length - refused.length, '{n} run is cancelled.', '{n} runs are cancelled.')
+      say(refused.length === 0 ? done : `${done} ${counted(refused.length, '{n} was refused.', '{n} were refused.')}`)
+    }
     await client.invalidateQueries({ predicate: ({ queryKey }) => CHANGED.includes(queryKey[1] as OperationName) })
   }
   const close = isOver ? onDone : onClose

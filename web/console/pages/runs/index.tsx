@@ -7,7 +7,6 @@ import { usePlace } from '../../data/place.ts'
 import { useRead } from '../../data/read.ts'
 import { useDenied } from '../../data/session.ts'
 import { useSpanNow } from '../../data/spans.ts'
-import { useNow } from '../../data/use-now.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card } from '../../parts/card.tsx'
 import { DataState } from '../../parts/data-state.tsx'
@@ -31,8 +30,7 @@ export default function Runs() {
   const [search, set] = useAddress()
   const place = usePlace()
   const denied = useDenied('editor', place?.project)
-  const clock = useNow()
-  const now = useSpanNow(search.range, clock)
+  const now = useSpanNow(search.range)
   const input = { query: queryOf(search, now) }
   const isNewest = search.after === undefined
   const read = useRead('v4ListAllAutomationRuns', input, isNewest ? { topics: ['runs'], every: 60_000 } : {})

@@ -94,10 +94,12 @@ function Progress({ advance, clock, again }: { advance: Advance; clock: TestCloc
   const { zone } = usePreferences()
   const { from, to, parts, state } = advance
   if (state === 'failed') return <Fault error={advance.error} retry={to > clock.now ? again : undefined} />
+  // After a new beginning it is not there any more.
+  if (state === 'done' && ms(clock.now) < ms(to)) return null
   if (state === 'done')
     return (
       <p className="clock-done" role="status">
-        {t('The clock stands at {to}.', { to: moment(to, zone) })} {doneOf(advance.drained)}
+        {t('The clock has come to {to}.', { to: moment(to, zone) })} {doneOf(advance.drained)}
       </p>
     )
   const share = to === from ? 0 : Math.min(1, Math.max(0, (ms(clock.now) - ms(from)) / (ms(to) - ms(from))))

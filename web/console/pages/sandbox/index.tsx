@@ -4,7 +4,8 @@ import type { TestClock } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePlace } from '../../data/place.ts'
 import { useRead } from '../../data/read.ts'
-import { DataState } from '../../parts/data-state.tsx'
+import { Card } from '../../parts/card.tsx'
+import { Bars, DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
 import { Page } from '../../parts/page.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
@@ -14,9 +15,9 @@ import { useAdvance } from './advance.ts'
 import { Clock } from './clock.tsx'
 import { Due } from './due.tsx'
 import { ResetButton } from './reset-button.tsx'
-import { SampleCard } from './sample-card.tsx'
 
 const Reset = lazy(() => import('./reset.tsx'))
+const SampleCard = lazy(() => import('./sample-card.tsx'))
 
 /** The clock of the sandbox: what falls due next, time that passes at once, data to begin with, and a new beginning. */
 export default function Sandbox() {
@@ -89,6 +90,14 @@ const Shown = ({ clock }: { clock: TestClock }) =>
         <Clock clock={clock} />
         <Due />
       </div>
-      <SampleCard />
+      <Suspense
+        fallback={
+          <Card title={t('Data to look at')}>
+            <Bars rows={4} />
+          </Card>
+        }
+      >
+        <SampleCard />
+      </Suspense>
     </div>
   )

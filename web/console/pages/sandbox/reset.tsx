@@ -1,4 +1,5 @@
 import { Button, Modal, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { usePlace } from '../../data/place.ts'
 import { useDenied } from '../../data/session.ts'
@@ -16,10 +17,18 @@ const GOES = [
 
 /** Empties the sandbox and sets its clock back; after the id of the project is typed. */
 export default function Reset({ onClose }: { onClose: () => void }) {
-  const project = usePlace()?.project ?? ''
+  const place = usePlace()
+  const project = place?.project ?? ''
+  const client = useQueryClient()
   const denied = useDenied('editor', project)
   const [typed, setTyped] = useState('')
   const { send, isPending, error } = useWrite('v4ResetTestClock', { changes: ['v4GetTestClock', 'v4ListTestClockDue'] })
+  const empty = async () => {
+    await send({})
+    // What was loaded is gone, and the clock has come to nothing.
+    for (const what of ['sample', 'advance']) await client.resetQueries({ queryKey: [what, place] })
+    onClose()
+  }
   const matches = typed.trim() === project && denied === undefined
   return (
     <Modal opened onClose={onClose} title={t('Empty the sandbox')} lockScroll={false} closeButtonProps={{ 'aria-label': t('Close') }}>
@@ -27,7 +36,7 @@ export default function Reset({ onClose }: { onClose: () => void }) {
         className="form"
         onSubmit={event => {
           event.preventDefault()
-          if (matches) void send({}).then(onClose, () => {})
+          if (matches) void empty().catch(() => {})
         }}
       >
         <p>{t('The clock shows real time again. This cannot be undone; with it go:')}</p>

@@ -18,7 +18,7 @@ const PLACES = [
 ] as const
 
 /** Orders to look at: a thousand of CDNOW. */
-export function SampleCard() {
+export default function SampleCard() {
   const denied = useDenied('editor', usePlace()?.project)
   const { loading, load } = useSample()
   const busy = loading?.state === 'loads'

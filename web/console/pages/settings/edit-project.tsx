@@ -1,7 +1,7 @@
 import { Button, Modal, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { ProjectSettings } from '../../../../clients/typescript/src/index.ts'
-import { useWrite } from '../../data/write.ts'
+import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -16,7 +16,7 @@ const textsOf = (settings: ProjectSettings): Record<Field, string> => ({
   rtdn_proxy_url: settings.rtdn_proxy_url ?? '',
 })
 
-export function EditProject({ settings, onClose }: { settings: ProjectSettings; onClose: () => void }) {
+export default function EditProject({ settings, onClose }: { settings: ProjectSettings; onClose: () => void }) {
   const [before, setBefore] = useState(settings)
   const [form, setForm] = useState(textsOf(settings))
   const [newer, setNewer] = useState<{ settings: ProjectSettings; found: Difference[] }>()
@@ -25,7 +25,7 @@ export function EditProject({ settings, onClose }: { settings: ProjectSettings; 
   const { send, isPending, error } = useWrite('v4UpdateProjectSettings', { changes: ['v4GetProjectSettings', 'v4ListAuditLog'] })
   const faultOf = (field: string) => error?.details.find(detail => detail.field === field)?.message
 
-  const save = async () => {
+  const save = useOne(async () => {
     setFailed(undefined)
     const now = await look()
     const found = differences(before, now, FIELDS)
@@ -42,7 +42,7 @@ export function EditProject({ settings, onClose }: { settings: ProjectSettings; 
     })
     say(t('The settings are saved'))
     onClose()
-  }
+  })
   return (
     <Modal opened onClose={onClose} title={t('Edit the project')} lockScroll={false} closeButtonProps={{ 'aria-label': t('Close') }}>
       <form

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Modal, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { StoreConfig } from '../../../../clients/typescript/src/index.ts'
-import { useWrite } from '../../data/write.ts'
+import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
@@ -33,7 +33,7 @@ export function EditStore({ platform, config, onClose }: { platform: Platform; c
     ...Object.fromEntries(Object.entries(typed).filter(([, value]) => value.trim() !== '')),
     ...(enabled !== before.enabled && { enabled }),
   }
-  const save = async () => {
+  const save = useOne(async () => {
     setFailed(undefined)
     const now = await look()
     const found = differences(before, now, { ...fields, enabled: t('On') })
@@ -44,7 +44,7 @@ export function EditStore({ platform, config, onClose }: { platform: Platform; c
     await send({ path: { platform }, body: changed })
     say(t('{title} is saved', { title }))
     onClose()
-  }
+  })
   return (
     <Modal opened onClose={onClose} title={t('Edit {title}', { title })} lockScroll={false} closeButtonProps={{ 'aria-label': t('Close') }}>
       <form

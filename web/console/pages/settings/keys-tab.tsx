@@ -37,7 +37,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
       isOver(key) ? (
         <StatusChip status="expired" />
       ) : key.expires_at ? (
-        <Time at={key.expires_at} />
+        <Time at={key.expires_at} real />
       ) : (
         <span className="soft">{t('it is revoked')}</span>
       ),
@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   {
     key: 'used',
     head: t('Last used'),
-    cell: key => (key.last_used_at ? <Time at={key.last_used_at} relative /> : <span className="soft">{t('never')}</span>),
+    cell: key => (key.last_used_at ? <Time at={key.last_used_at} relative real /> : <span className="soft">{t('never')}</span>),
   },
 ]
 
@@ -116,11 +116,11 @@ function KeyDrawer({ of: key, denied, onClose }: { of: ApiKey; denied: string | 
         rows={[
           [t('Id'), <Copy key="id" text={key.id} />],
           [t('Ends with'), <code key="end">…{key.last_four}</code>],
-          [t('Works until'), key.expires_at ? <Time key="until" at={key.expires_at} /> : t('it is revoked')],
+          [t('Works until'), key.expires_at ? <Time key="until" at={key.expires_at} real /> : t('it is revoked')],
           [t('Works from'), key.allowed_addresses.length > 0 ? key.allowed_addresses.join(', ') : t('everywhere')],
           [t('Made'), <Time key="made" at={key.created_at} />],
           [t('Made by'), actorOf(key.created_by)],
-          [t('Last used'), key.last_used_at ? <Time key="used" at={key.last_used_at} /> : t('never')],
+          [t('Last used'), key.last_used_at ? <Time key="used" at={key.last_used_at} real /> : t('never')],
           [t('Last used from'), key.last_used_address ?? undefined],
         ]}
       />

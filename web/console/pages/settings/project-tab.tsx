@@ -1,4 +1,4 @@
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import type { ProjectSettings } from '../../../../clients/typescript/src/index.ts'
 import { usePlace } from '../../data/place.ts'
 import { useRead } from '../../data/read.ts'
@@ -10,8 +10,9 @@ import { DataState } from '../../parts/data-state.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
 import { t } from '../../parts/t.ts'
-import { EditProject } from './edit-project.tsx'
-import { RotateSecret } from './rotate-secret.tsx'
+
+const EditProject = lazy(() => import('./edit-project.tsx'))
+const RotateSecret = lazy(() => import('./rotate-secret.tsx'))
 
 /** Name, forwarding of the pushes of stores, the three keys, and the policies that the command line sets. */
 export default function ProjectTab() {
@@ -68,8 +69,10 @@ function Shown({ settings }: { settings: ProjectSettings }) {
           {t('The console has no key in clear. The Secret Key is shown once, when it is made; give each program a named key of its own.')}
         </p>
       </Card>
-      {open === 'edit' && <EditProject settings={settings} onClose={close} />}
-      {open === 'rotate' && <RotateSecret name={settings.project_name} onClose={close} />}
+      <Suspense fallback={null}>
+        {open === 'edit' && <EditProject settings={settings} onClose={close} />}
+        {open === 'rotate' && <RotateSecret name={settings.project_name} onClose={close} />}
+      </Suspense>
     </div>
   )
 }

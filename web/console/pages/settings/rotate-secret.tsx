@@ -6,7 +6,7 @@ import { t } from '../../parts/t.ts'
 import { REVEAL, ShownOnce } from './shown-once.tsx'
 
 /** What cannot be undone asks for the name of the project. */
-export function RotateSecret({ name, onClose }: { name: string; onClose: () => void }) {
+export default function RotateSecret({ name, onClose }: { name: string; onClose: () => void }) {
   const [typed, setTyped] = useState('')
   const [address, setAddress] = useState<string>()
   const [done, setDone] = useState(false)

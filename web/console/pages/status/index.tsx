@@ -27,7 +27,7 @@ export default function Status() {
         read.dataUpdatedAt > 0 && (
           <span className={read.isError ? 'fresh late' : 'fresh'}>
             <i aria-hidden="true" />
-            {t('read')} <Time at={Math.floor(read.dataUpdatedAt / 1000)} relative />
+            {t('read')} <Time at={Math.floor(read.dataUpdatedAt / 1000)} relative real />
           </span>
         )
       }

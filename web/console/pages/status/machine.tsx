@@ -12,7 +12,7 @@ export const Machine = ({ status: { version, process, database, disk } }: { stat
       rows={[
         [t('Version'), version],
         [t('This process'), process.runtime],
-        [t('Started'), <Time key="started" at={process.started_at} relative />],
+        [t('Started'), <Time key="started" at={process.started_at} relative real />],
         [t('Its memory'), bytes(process.memory_bytes)],
         [
           t('Database'),

@@ -19,7 +19,7 @@ const COLUMNS: readonly Column<Worker>[] = [
       is_alive ? <StatusChip status="active" label={t('alive')} /> : <StatusChip status="gone" label={t('not seen')} />,
   },
   { key: 'kinds', head: t('Kinds of jobs'), cell: ({ kinds }) => count(kinds), figures: true, wideOnly: true },
-  { key: 'seen', head: t('Seen'), cell: ({ seen_at }) => <Time at={seen_at} relative /> },
+  { key: 'seen', head: t('Seen'), cell: ({ seen_at }) => <Time at={seen_at} relative real /> },
 ]
 
 export const Workers = ({ workers }: { workers: readonly Worker[] }) => (
