@@ -102,7 +102,13 @@ function Step({ step }: { step: AutomationRunStep }) {
 }
 
 const label = ({ status, delivery }: AutomationRunStep): string =>
-  status === 'running' ? t('Retrying') : status === 'skipped' ? t('Left out') : status === 'waiting' && delivery ? plain(delivery.status) : plain(status)
+  status === 'running'
+    ? t('Retrying')
+    : status === 'skipped'
+      ? t('Left out')
+      : status === 'waiting' && delivery
+        ? plain(delivery.status)
+        : plain(status)
 
 export const RunId = ({ id }: { id: string }) => (
   <To to={`/runs/${encodeURIComponent(id)}`} className="link">

@@ -33,7 +33,8 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     key: 'state',
     head: t('State'),
-    cell: row => (isBad(row) ? <StatusChip status="look" tone="warn" label={t('needs attention')} /> : <StatusChip status="kept" label={t('good')} />),
+    cell: row =>
+      isBad(row) ? <StatusChip status="look" tone="warn" label={t('needs attention')} /> : <StatusChip status="kept" label={t('good')} />,
   },
   {
     key: 'value',
