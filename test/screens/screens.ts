@@ -1,9 +1,12 @@
 import type { Page } from 'playwright-core'
 
+/** What the pages show. */
+export type Seeded = { user: string; automation: string }
+
 /** `until`: what is there when the page is drawn. `then`: what is done before the picture is taken. */
 export type Screen = {
   name: string
-  path: (of: { user: string }) => string
+  path: (of: Seeded) => string
   until: string
   width?: number
   theme?: 'dark'
@@ -38,5 +41,7 @@ export const SCREENS: readonly Screen[] = [
   },
   { name: 'cohorts', path: () => '/cohorts', until: 'tbody tr' },
   { name: 'customer', path: ({ user }) => `/customers/${user}`, until: '.timeline li, .line li' },
+  { name: 'automation', path: ({ automation }) => `/automations/${automation}`, until: '.react-flow .box' },
+  { name: 'promises', path: () => '/promises', until: '.health tbody tr' },
   { name: 'events', path: () => '/events', until: 'main' },
 ]

@@ -3,6 +3,7 @@ import { announceJobs } from '../../domain/durable/jobs/job.ts'
 import type { Pool } from '../../store/connect.ts'
 import { until } from '../harness/until.ts'
 import { ANNOTATIONS, ENTITLEMENTS, iso, LIVE_FROM, NOW, northwindEvents, PRODUCTS } from './northwind.ts'
+import type { Seeded } from './screens.ts'
 import { type Call, storyOf } from './story.ts'
 
 const STEP = 6 * 3_600_000
@@ -22,8 +23,8 @@ type Seeding = { pool: Pool; environment: number; call: Call; receiver: string }
 export const setClock = (pool: Pool, environment: number, at: number) =>
   pool.query('update environments set clock_offset = $2::timestamptz - clock_timestamp() where id = $1', [environment, iso(at)])
 
-/** History first, then three days as they happen, by the clock of the environment. Returns the user whose page is shown. */
-export async function seedNorthwind({ pool, environment, call, receiver }: Seeding): Promise<string> {
+/** History first, then three days as they happen, by the clock of the environment. Returns the user and the automation whose pages are shown. */
+export async function seedNorthwind({ pool, environment, call, receiver }: Seeding): Promise<Seeded> {
   await pool.query(RATES)
   await pool.query("update projects set name = 'Northwind Notes'")
   await setClock(pool, environment, LIVE_FROM)
@@ -36,7 +37,7 @@ export async function seedNorthwind({ pool, environment, call, receiver }: Seedi
   for (let n = 0; n < live; n += 1_000)
     await call('POST', '/v4/events', { events: events.slice(n, Math.min(live, n + 1_000)), trigger: false })
 
-  await addReactions(call, receiver)
+  const automation = await addReactions(call, receiver)
   const story = await storyOf(call)
   let sent = live
   const steps = Array.from({ length: (NOW - LIVE_FROM) / STEP }, (_, n) => LIVE_FROM + (n + 1) * STEP)
@@ -48,7 +49,7 @@ export async function seedNorthwind({ pool, environment, call, receiver }: Seedi
     await story.tell(at)
   }
   await doneUntil(pool, environment, NOW + 1_000)
-  return story.user
+  return { user: story.user, automation }
 }
 
 /**
@@ -64,20 +65,30 @@ async function doneUntil(pool: Pool, environment: number, at: number): Promise<v
   })
 }
 
-async function addReactions(call: Call, receiver: string): Promise<void> {
+/** Returns the id of the automation. */
+async function addReactions(call: Call, receiver: string): Promise<string> {
   const billing = await call('POST', '/v4/integrations', { title: 'Billing service', integration: 'webhooks', target_platform: 'iOS' })
   await call('PUT', `/v4/integrations/${billing.id}/config`, {
     settings: { url: receiver },
     events: ['trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed', 'subscription_refunded', 'note_shared'],
   })
   await call('POST', `/v4/integrations/${billing.id}/status`, { status: 1 })
-  await call('POST', '/v4/automations', {
+  const automation = await call('POST', '/v4/automations', {
     name: 'Thank those who share',
     caption: 'Themes for a week after a shared note',
     status: 'active',
     data: {
       initiators: [{ uid: 'note_shared', type: 'event' }],
-      steps: [{ id: 'gift', type: 'grant_entitlement', entitlement_id: 'themes', duration: 'P7D' }],
+      steps: [
+        {
+          id: 'where',
+          type: 'branch',
+          conditions: [{ metric: 'event:device.country', comparator: 'eq', value: 'DE' }],
+          then: [{ id: 'gift', type: 'grant_entitlement', entitlement_id: 'themes', duration: 'P7D' }],
+          else: [{ id: 'mark', type: 'set_property', key: 'shares', value: 'yes' }],
+        },
+      ],
     },
   })
+  return automation.id
 }

@@ -13,7 +13,7 @@ import { builtConsole } from '../harness/built-console.ts'
 import { run } from '../harness/process.ts'
 import { NOW } from './northwind.ts'
 import { withPalette } from './palette-png.ts'
-import { SCREENS, type Screen } from './screens.ts'
+import { SCREENS, type Screen, type Seeded } from './screens.ts'
 import { seedNorthwind, setClock } from './seed.ts'
 import type { Call } from './story.ts'
 
@@ -44,11 +44,11 @@ try {
   const { rows } = await pool.query<{ id: number }>("select id from environments where kind = 'production'")
   const environment = rows[0]!.id
   const port = (receiver.address() as AddressInfo).port
-  const user = await seedNorthwind({ pool, environment, call: callOf(service.url), receiver: `http://127.0.0.1:${port}/billing` })
+  const seeded = await seedNorthwind({ pool, environment, call: callOf(service.url), receiver: `http://127.0.0.1:${port}/billing` })
   const browser = await startBrowser()
   undo.push(() => browser.close())
   const link = (await readFile(join(dataDir, 'first-operator'), 'utf8')).trim()
-  await takeAll(browser, { url: service.url, link, user, standStill: () => setClock(pool, environment, NOW) })
+  await takeAll(browser, { url: service.url, link, seeded, standStill: () => setClock(pool, environment, NOW) })
 } finally {
   for (const step of undo.reverse()) await step().catch(error => console.error(error))
 }
@@ -69,9 +69,9 @@ function callOf(url: string): Call {
   }
 }
 
-type Shown = { url: string; link: string; user: string; standStill: () => Promise<unknown> }
+type Shown = { url: string; link: string; seeded: Seeded; standStill: () => Promise<unknown> }
 
-async function takeAll(browser: Browser, { url, link, user, standStill }: Shown): Promise<void> {
+async function takeAll(browser: Browser, { url, link, seeded, standStill }: Shown): Promise<void> {
   const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', reducedMotion: 'reduce' })
   const page = await context.newPage()
   await signUp(page, link)
@@ -80,7 +80,7 @@ async function takeAll(browser: Browser, { url, link, user, standStill }: Shown)
     await standStill()
     await page.setViewportSize({ width: screen.width ?? 1440, height: screen.width ? 844 : 900 })
     await page.emulateMedia({ colorScheme: screen.theme ?? 'light' })
-    await page.goto(`${url}/console${screen.path({ user })}`)
+    await page.goto(`${url}/console${screen.path(seeded)}`)
     await take(page, screen)
   }
 }
