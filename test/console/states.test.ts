@@ -92,9 +92,9 @@ describe('full', () => {
         await expect
           .poll(async () => {
             await page.keyboard.press('Escape')
-            return page.locator('main button[aria-expanded=true]').count()
+            return [path, n, await page.locator('main button[aria-expanded=true]').count()]
           }, WAIT)
-          .toBe(0)
+          .toEqual([path, n, 0])
       }
     }
   })

@@ -50,7 +50,14 @@ export function RangePick({
       </button>
       <Popover opened={opened} onChange={setOpened} position="bottom-start" trapFocus returnFocus withinPortal={false} shadow="md">
         <Popover.Target>
-          <button type="button" className="chip" aria-label={t('Range: {text}', { text })} onClick={() => setOpened(!opened)}>
+          <button
+            type="button"
+            className="chip"
+            aria-label={t('Range: {text}', { text })}
+            onClick={() => setOpened(!opened)}
+            // On a busy page the focus may still be here.
+            onKeyDown={({ key }) => key === 'Escape' && setOpened(false)}
+          >
             <Icon name="clock" size={14} />
             <span className="chip-text">{text}</span>
             <Icon name="fold" size={12} />

@@ -19,7 +19,14 @@ export function SpanPick({ name }: { name: string }) {
   return (
     <Popover position="bottom-start" width={300} withinPortal trapFocus returnFocus opened={opened} onChange={setOpened}>
       <Popover.Target>
-        <button type="button" className={preset || own ? 'chip on' : 'chip'} aria-expanded={opened} onClick={() => setOpened(!opened)}>
+        <button
+          type="button"
+          className={preset || own ? 'chip on' : 'chip'}
+          aria-expanded={opened}
+          onClick={() => setOpened(!opened)}
+          // On a busy page the focus may still be here.
+          onKeyDown={({ key }) => key === 'Escape' && setOpened(false)}
+        >
           <Icon name="clock" size={14} />
           <span className="chip-text" title={label}>
             {label}
