@@ -139,7 +139,7 @@ describe('promises', () => {
     expect(body.status).toBe('degraded')
     expect(await page.locator('.health tbody tr').count()).toBe(body.data.length)
     expect(await page.locator('.health tbody tr').first().innerText()).toMatch(
-      /no worker holds[\s\S]*An owner sees the workers[\s\S]*Exports 2[\s\S]*look/,
+      /no worker holds[\s\S]*An owner sees the workers[\s\S]*Exports 2[\s\S]*needs attention/,
     )
   })
 })
