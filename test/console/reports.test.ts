@@ -115,8 +115,10 @@ test('a test is sent and watched until it is delivered; then slots have their ce
   expect(await page.locator('tbody tr').count()).toBe(runs.length)
   for (const [n, run] of runs.entries()) {
     const row = page.locator('tbody tr').nth(n)
-    const text = (await row.innerText()).replaceAll(/\s+/g, ' ')
-    expect(text).toMatch(run.outcome === 'empty' ? /Empty 0 / : /Delivered/)
+    const shown = async () => (await row.innerText()).replaceAll(/\s+/g, ' ')
+    // The page reads again when a run has ended.
+    await expect.poll(shown, { timeout: 20_000 }).toMatch(run.outcome === 'empty' ? /Empty 0 / : /Delivered/)
+    const text = await shown()
     expect(text).toContain(run.destinations[0].label)
   }
   const label = await page.locator('button.cell').last().getAttribute('aria-label')

@@ -36,6 +36,15 @@ describe('the pages of the console', () => {
     expect(['prev', 'text', 'soft', 'line', 'line-strong', 'panel'].map(token)).toEqual([previous, text, soft, line, axis, panel])
   })
 
+  test('give a class its looks in one style sheet: those of all pages that were seen hold together', () => {
+    const sheetsOf = new Map<string, Set<string>>()
+    for (const { name, text } of files.filter(({ name }) => name.endsWith('.css')))
+      for (const [, of] of withoutComments(text).matchAll(/^\.([a-z][\w-]*) \{/gm))
+        sheetsOf.set(of!, (sheetsOf.get(of!) ?? new Set()).add(name))
+    expect(sheetsOf.size).toBeGreaterThan(300)
+    expect([...sheetsOf].filter(([, sheets]) => sheets.size > 1).map(([of, sheets]) => `${of}: ${[...sheets].join()}`)).toEqual([])
+  })
+
   test('import only themselves and types of the service', () => {
     const outside = scripts.flatMap(({ name, text }) =>
       [...withoutComments(text).matchAll(/(import (?:type )?)[^'\n]*from '((?:\.\.\/)+[^']+)'/g)]

@@ -6,8 +6,9 @@ import { usePlace } from '../../data/place.ts'
 import { useDenied } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
 import { Id } from '../../parts/copy.tsx'
-import { Icon, type IconName } from '../../parts/icon.tsx'
+import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
+import { MenuEntry } from '../../parts/menu-entry.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { useGo } from '../../parts/to.tsx'
@@ -68,40 +69,14 @@ export function Actions({ automation, call }: { automation: Automation; call: In
           </button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Item icon="list" text={t('Versions')} onClick={() => open('versions')} />
-          <Item icon="code" text={t('JSON')} onClick={() => open('json')} />
+          <MenuEntry icon="list" text={t('Versions')} onClick={() => open('versions')} />
+          <MenuEntry icon="code" text={t('JSON')} onClick={() => open('json')} />
           {automation.status !== 'inactive' && (
-            <Item icon="warn" text={t('Set inactive')} denied={denied} danger onClick={() => open('inactive')} />
+            <MenuEntry icon="warn" text={t('Set inactive')} denied={denied} danger onClick={() => open('inactive')} />
           )}
-          <Item icon="close" text={t('Delete')} denied={denied} danger onClick={() => open('delete')} />
+          <MenuEntry icon="close" text={t('Delete')} denied={denied} danger onClick={() => open('delete')} />
         </Menu.Dropdown>
       </Menu>
     </>
-  )
-}
-
-function Item({
-  icon,
-  text,
-  denied,
-  danger,
-  onClick,
-}: {
-  icon: IconName
-  text: string
-  denied?: string | undefined
-  danger?: boolean
-  onClick: () => void
-}) {
-  return (
-    <Menu.Item
-      leftSection={<Icon name={icon} size={14} />}
-      disabled={denied !== undefined}
-      className={danger ? 'menu-danger' : undefined}
-      onClick={onClick}
-    >
-      {text}
-      {denied && <span className="menu-reason">{denied}</span>}
-    </Menu.Item>
   )
 }

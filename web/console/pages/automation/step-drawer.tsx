@@ -2,9 +2,9 @@ import type { Automation, AutomationData, AutomationVersionCounts } from '../../
 import { Pairs } from '../../parts/card.tsx'
 import { Drawer } from '../../parts/drawer.tsx'
 import { count } from '../../parts/format.ts'
+import { JsonText } from '../../parts/json-text.tsx'
 import { t } from '../../parts/t.ts'
 import { To } from '../../parts/to.tsx'
-import { JsonText } from '../customer/json-text.tsx'
 import { countOfStep } from './use-counts.ts'
 import { allOf, type NameOfEvent, stepLook, stepsOf, stepText, waysOf } from './words.ts'
 

@@ -6,6 +6,7 @@ import { usePlace } from '../../data/place.ts'
 import { useDenied } from '../../data/session.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { useKeys } from '../../parts/keys.ts'
+import { MenuEntry } from '../../parts/menu-entry.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { NEEDS_EDITOR } from './access.tsx'
@@ -47,36 +48,10 @@ export function Actions({ id, view }: { id: string; view: CustomerData }) {
           <Menu.Item leftSection={<Icon name="code" size={14} />} onClick={() => open('json')}>
             {t('JSON')}
           </Menu.Item>
-          <Item icon="bolt" text={t('Send a test event')} denied={noEvents} onClick={() => open('test-event')} />
-          <Item icon="close" text={t('Erase')} denied={noErasing} danger onClick={() => open('erase')} />
+          <MenuEntry icon="bolt" text={t('Send a test event')} denied={noEvents} onClick={() => open('test-event')} />
+          <MenuEntry icon="close" text={t('Erase')} denied={noErasing} danger onClick={() => open('erase')} />
         </Menu.Dropdown>
       </Menu>
     </>
-  )
-}
-
-function Item({
-  icon,
-  text,
-  denied,
-  danger,
-  onClick,
-}: {
-  icon: 'bolt' | 'close'
-  text: string
-  denied: string | undefined
-  danger?: boolean
-  onClick: () => void
-}) {
-  return (
-    <Menu.Item
-      leftSection={<Icon name={icon} size={14} />}
-      disabled={denied !== undefined}
-      className={danger ? 'menu-danger' : undefined}
-      onClick={onClick}
-    >
-      {text}
-      {denied && <span className="menu-reason">{denied}</span>}
-    </Menu.Item>
   )
 }

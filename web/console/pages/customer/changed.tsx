@@ -1,6 +1,6 @@
 import { useRead } from '../../data/read.ts'
+import { JsonText } from '../../parts/json-text.tsx'
 import { t } from '../../parts/t.ts'
-import { JsonText } from './json-text.tsx'
 import type { EntryOf } from './timeline-rows.ts'
 
 /** What a change has changed, as the audit log keeps it. */

@@ -94,7 +94,7 @@ export function GiveAccess({ id, view, onClose }: { id: string; view: CustomerDa
               )}
               {now_held && !paid && <> {t('This replaces the end of what was given before.')}</>}
             </p>
-            {paid && <p className="notice">{t('The customer has this through a purchase: nothing can be given beside it.')}</p>}
+            {paid && <p className="notice warn">{t('The customer has this through a purchase: nothing can be given beside it.')}</p>}
             {error && <Fault error={error} />}
             <div className="form-actions">
               {chosen && <ShowTheCall name="v4GrantUserEntitlement" input={{ path: { user_id: id }, body }} />}

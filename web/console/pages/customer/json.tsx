@@ -1,8 +1,8 @@
 import type { CustomerData } from '../../../../clients/typescript/src/index.ts'
 import { Drawer } from '../../parts/drawer.tsx'
+import { JsonText } from '../../parts/json-text.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
-import { JsonText } from './json-text.tsx'
 
 /** The answer of the API as it is. */
 export const Json = ({ id, view, onClose }: { id: string; view: CustomerData; onClose: () => void }) => (

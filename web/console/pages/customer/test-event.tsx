@@ -20,7 +20,7 @@ export function TestEvent({ id, onClose }: { id: string; onClose: () => void }) 
   const reason = place?.environment === 'sandbox' ? denied : t('Test events are sent in the sandbox alone.')
   return (
     <Drawer title={t('Send a test event')} onClose={onClose}>
-      {reason ? <p className="notice">{reason}</p> : <Form id={id} />}
+      {reason ? <p className="notice warn">{reason}</p> : <Form id={id} />}
     </Drawer>
   )
 }

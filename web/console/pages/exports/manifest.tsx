@@ -1,9 +1,9 @@
 import type { Export } from '../../../../clients/typescript/src/index.ts'
 import { Count } from '../../parts/amount.tsx'
+import { bytes as bytesText } from '../../parts/bytes.ts'
 import { Pairs } from '../../parts/card.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { t } from '../../parts/t.ts'
-import { bytes as bytesText } from '../status/bytes.ts'
 import { checkCommand } from './words.ts'
 
 /** What the file contains, and the command that checks it. */

@@ -4,9 +4,9 @@ import type { IntegrationConfig } from '../../../../clients/typescript/src/index
 import { useOne, useWrite } from '../../data/write.ts'
 import { Again } from '../../parts/again.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { useLook } from '../../parts/meanwhile.tsx'
+import { REVEAL, ShownOnce } from '../../parts/shown-once.tsx'
 import { t } from '../../parts/t.ts'
-import { useLook } from '../settings/meanwhile.tsx'
-import { REVEAL, ShownOnce } from '../settings/shown-once.tsx'
 import { formOf, type Setting, settingsOf } from './fields.ts'
 
 /** Another signing secret, made by the service. Everything else stays as it is stored. */

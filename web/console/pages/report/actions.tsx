@@ -5,11 +5,11 @@ import { useDenied } from '../../data/session.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Act } from '../../parts/act.tsx'
 import { useKeys } from '../../parts/keys.ts'
+import { useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say, sayWithUndo } from '../../parts/undo.tsx'
 import { bodyOf, draftOf } from '../reports/draft.ts'
-import { useLook } from '../settings/meanwhile.tsx'
 
 /** What one can do with the report as a whole. */
 export function Actions({ report }: { report: ScheduledReport }) {

@@ -96,7 +96,7 @@ function Run({ run, report }: { run: ScheduledReportRun; report: ScheduledReport
               )}
               {one.reason && <>, {reasonText(one.reason) ?? plain(one.reason)}</>}
             </p>
-            {one.error && <p className="run-error">{errorText(one.error)}</p>}
+            {one.error && <p className="report-error">{errorText(one.error)}</p>}
             {one.next_attempt_at && (
               <p>
                 {t('Next attempt')} <Time at={one.next_attempt_at} relative />

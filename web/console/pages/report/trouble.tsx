@@ -17,7 +17,7 @@ export function Trouble({ report: { last_run: last, timezone } }: { report: Sche
   const [, set] = useAddress()
   if (last === null || last.reason === null || (last.outcome !== 'withheld' && last.outcome !== 'failed')) return null
   return (
-    <div className={last.outcome === 'failed' ? 'trouble bad' : 'trouble'} role="status">
+    <div className={last.outcome === 'failed' ? 'report-trouble bad' : 'report-trouble'} role="status">
       <Icon name="warn" size={17} />
       <p>
         <strong>

@@ -3,9 +3,9 @@ import { useState } from 'react'
 import type { ProjectSettings } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { type Difference, differences, Newer, useLook } from './meanwhile.tsx'
 
 const FIELDS = { project_name: 'Name', proxy_url: 'Pushes of Apple go on to', rtdn_proxy_url: 'Pushes of Google go on to' } as const
 type Field = keyof typeof FIELDS

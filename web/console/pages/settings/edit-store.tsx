@@ -3,9 +3,9 @@ import { useState } from 'react'
 import type { StoreConfig } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
+import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { type Difference, differences, Newer, useLook } from './meanwhile.tsx'
 import { type Platform, STORES } from './store-fields.ts'
 
 const valuesOf = (config: StoreConfig) => config as unknown as Record<string, string | boolean | null>

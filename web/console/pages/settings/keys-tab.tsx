@@ -130,7 +130,7 @@ function KeyDrawer({ of: key, denied, onClose }: { of: ApiKey; denied: string | 
           <code key={scope}>{scope}</code>
         ))}
       </div>
-      <div className="drawer-actions">
+      <div className="key-actions">
         <Act denied={denied} size="xs" className={denied ? undefined : 'button-danger'} onClick={() => setRevoking(true)}>
           {t('Revoke')}
         </Act>

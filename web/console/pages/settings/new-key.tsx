@@ -5,9 +5,9 @@ import type { Input } from '../../data/operations.ts'
 import { useWrite } from '../../data/write.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
+import { REVEAL, ShownOnce } from '../../parts/shown-once.tsx'
 import { t } from '../../parts/t.ts'
 import { Scopes } from './scopes.tsx'
-import { REVEAL, ShownOnce } from './shown-once.tsx'
 
 const split = (text: string) => text.split(/[\s,]+/).filter(Boolean)
 

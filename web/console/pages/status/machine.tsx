@@ -1,8 +1,8 @@
+import { bytes } from '../../parts/bytes.ts'
 import { Card, Pairs } from '../../parts/card.tsx'
 import { StatusChip } from '../../parts/status-chip.tsx'
 import { t } from '../../parts/t.ts'
 import { Time } from '../../parts/time.tsx'
-import { bytes } from './bytes.ts'
 import type { Status } from './read.ts'
 
 /** The process that answers, the database and the disk. */

@@ -1,4 +1,4 @@
-import { figure } from '../../parts/format.ts'
+import { figure } from './format.ts'
 
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 

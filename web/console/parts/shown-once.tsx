@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core'
-import { Icon } from '../../parts/icon.tsx'
-import { t } from '../../parts/t.ts'
+import { Icon } from './icon.tsx'
+import { t } from './t.ts'
 
 /** Says where a key that was made can be looked at. */
 export const REVEAL = 'Reveal-Url'

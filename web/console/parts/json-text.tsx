@@ -1,13 +1,14 @@
-import { useCopy } from '../../parts/copy.tsx'
-import { Icon } from '../../parts/icon.tsx'
-import { t } from '../../parts/t.ts'
+import './json-text.css'
+import { useCopy } from './copy.tsx'
+import { Icon } from './icon.tsx'
+import { t } from './t.ts'
 
 /** A value as JSON, to read and to copy. */
 export function JsonText({ value }: { value: unknown }) {
   const text = JSON.stringify(value, undefined, 2)
   const [copied, copy] = useCopy()
   return (
-    <section className="json" aria-label={t('JSON')}>
+    <section className="json-text" aria-label={t('JSON')}>
       <button type="button" className="chip" onClick={() => copy(text)}>
         <Icon name={copied ? 'check' : 'copy'} size={12} />
         {copied ? t('Copied') : t('Copy')}

@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core'
-import { type AnyInput, addressOfCall, type Input, type OperationName, type Result } from '../../data/operations.ts'
-import { usePlace } from '../../data/place.ts'
-import { request } from '../../data/request.ts'
-import { Icon } from '../../parts/icon.tsx'
-import { t } from '../../parts/t.ts'
+import { type AnyInput, addressOfCall, type Input, type OperationName, type Result } from '../data/operations.ts'
+import { usePlace } from '../data/place.ts'
+import { request } from '../data/request.ts'
+import { Icon } from './icon.tsx'
+import { t } from './t.ts'
 
 /** Reads an operation past everything that is kept: these objects have no version that a change could name, so a form looks again before it writes. */
 export function useLook<Name extends OperationName>(name: Name, input: Input<Name>) {
