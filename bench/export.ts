@@ -1,7 +1,6 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { COPY_SETTINGS } from '../domain/reporting/exports/part-range.ts'
-import { beginExport, type ExportSource, firstBound, lastBound, setPart } from '../domain/reporting/exports/parts.ts'
+import { beginExport, type ExportSource, firstBound, lastBound, partRange } from '../domain/reporting/exports/parts.ts'
 import { selectRows } from '../domain/reporting/exports/statement.ts'
 import type { Pool } from '../store/connect.ts'
 import { transaction } from '../store/transaction.ts'
@@ -78,12 +77,12 @@ async function measure(setup: Setup, rows: number, rounds: number): Promise<Rate
   const rates: Rates = { none: { ours: [], peer: [] }, gzip: { ours: [], peer: [] } }
   say('warming up')
   const first = await ourExport(setup, 'none', rows)
-  const settings = await settingsOf(setup, first.id)
-  await psqlCopy(setup, 'none', rows, settings)
+  const select = await selectOf(setup, first.id)
+  await psqlCopy(setup, 'none', rows, select)
   for (let n = 1; n <= rounds; n++) {
     for (const compression of COMPRESSIONS) {
       const ours = (await ourExport(setup, compression, rows)).seconds
-      const peer = await psqlCopy(setup, compression, rows, settings)
+      const peer = await psqlCopy(setup, compression, rows, select)
       rates[compression].ours.push(rows / ours)
       rates[compression].peer.push(rows / peer)
       say(`  round ${n}, compression ${compression}: ours ${round(ours, 2)} s, psql ${round(peer, 2)} s`)
@@ -102,29 +101,21 @@ async function ourExport({ resources, api, tenant, window }: Setup, compression:
   return finished
 }
 
-/** The settings with which the product's select returns all rows of an export at once. */
-async function settingsOf({ pool, tenant }: Setup, id: string): Promise<string> {
+/** The product's select of all rows of an export at once, in one line. */
+async function selectOf({ pool, tenant }: Setup, id: string): Promise<string> {
   return transaction(pool, async tx => {
     const job: ExportSource = await beginExport(tx, tenant.environment, id)
-    await setPart(tx, job, firstBound(job), lastBound(job))
-    const { rows } = await tx.query<{ text: string }>(
-      `select string_agg(format('set perennial.%s = %L;', name, current_setting('perennial.' || name)), ' ') as text from unnest($1::text[]) name`,
-      [COPY_SETTINGS],
-    )
     await tx.query(`update exports set status = 'done' where environment = $1 and id = $2`, [tenant.environment, id])
-    return rows[0]!.text
+    return selectRows({ type: 'events', format: 'csv' }, partRange(job, firstBound(job), lastBound(job))).replace(/\s*\n\s*/g, ' ')
   })
 }
 
-const ONE_LINE = selectRows({ type: 'events', format: 'csv' }).replace(/\s*\n\s*/g, ' ')
-
 /** Seconds that psql takes to write the same rows to a file. */
-async function psqlCopy({ resources, database }: Setup, compression: Compression, rows: number, settings: string): Promise<number> {
+async function psqlCopy({ resources, database }: Setup, compression: Compression, rows: number, select: string): Promise<number> {
   const psql = new Psql(resources, database)
   const file = join(resources.folder, 'peer.csv')
-  await psql.run(settings)
   const target = compression === 'gzip' ? `program 'gzip -6 > ${file}.gz'` : `'${file}'`
-  const seconds = await psql.run(`\\copy (${ONE_LINE}) to ${target} csv header`)
+  const seconds = await psql.run(`\\copy (${select}) to ${target} csv header`)
   psql.end()
   if (compression === 'none') {
     let lines = 0

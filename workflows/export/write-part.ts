@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { to as copyTo } from 'pg-copy-streams'
 import type { Part } from '../../domain/reporting/exports/export.ts'
-import { type Bound, type ExportSource, setPart } from '../../domain/reporting/exports/parts.ts'
+import { type Bound, type ExportSource, partRange } from '../../domain/reporting/exports/parts.ts'
 import { copyRows, exportColumnsOf } from '../../domain/reporting/exports/statement.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
@@ -32,11 +32,7 @@ const csvHeader = (job: ExportSource) =>
     .join(',')}\n`
 
 /** The part's bytes before compression: the beginning of the file, the rows as Postgres formats them, the end of the file. */
-async function* content(
-  rows: AsyncIterable<Buffer>,
-  { job, isFirst, isLast, isContinued }: PartOptions,
-  end: () => Promise<unknown>,
-): AsyncGenerator<Buffer> {
+async function* content(rows: AsyncIterable<Buffer>, { job, isFirst, isLast, isContinued }: PartOptions): AsyncGenerator<Buffer> {
   if (isFirst && job.format === 'csv') yield Buffer.from(csvHeader(job))
   if (isFirst && job.format === 'json') yield Buffer.from('[')
   let drop = job.format === 'json' && !isContinued ? 1 : 0
@@ -44,8 +40,6 @@ async function* content(
     yield drop > 0 ? chunk.subarray(drop) : chunk
     drop = 0
   }
-  // The snapshot ends before all bytes are on disk: a slow disk must not keep a transaction open.
-  await end()
   if (isLast && job.format === 'json') yield Buffer.from(']\n')
 }
 
@@ -56,19 +50,15 @@ async function* hashed(source: AsyncIterable<Buffer>, hash: Hash): AsyncGenerato
   }
 }
 
-/** Copies the rows of one part into storage, in its own transaction; with gzip the part is a complete member. */
+/** Copies the rows of one part into storage; with gzip the part is a complete member. */
 export async function writePart(options: PartOptions): Promise<Part> {
   const { pool, storage, job, file, name, hash, signal } = options
   const client = await pool.connect()
   let failure: unknown
   try {
-    await client.query('begin read only')
-    await setPart(client, job, options.after, options.upto)
-    const copy = client.query(copyTo(copyRows(job), { highWaterMark: 64 * 1024 }))
-    const plain = Readable.from(
-      content(copy, options, () => client.query('commit')),
-      { objectMode: false, highWaterMark: 64 * 1024 },
-    )
+    const range = partRange(job, options.after, options.upto)
+    const copy = client.query(copyTo(copyRows(job, range), { highWaterMark: 64 * 1024 }))
+    const plain = Readable.from(content(copy, options), { objectMode: false, highWaterMark: 64 * 1024 })
     const zipped = job.compression === 'gzip' ? createGzip({ level: 6 }) : undefined
     // The reader of a stream gets its error. A stream without reader (the storage failed first) must not end the process with it.
     for (const stream of [copy, plain, zipped]) stream?.on('error', () => {})

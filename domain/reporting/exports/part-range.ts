@@ -1,25 +1,30 @@
+import pg from 'pg'
 import { recordedTime } from '../../users/user.ts'
 
-// COPY takes no parameters. The variable values are settings of the transaction (set_config), never part of the statement's text. A
-// subquery reads each setting once: in the condition itself it would be parsed for every row.
-export const COPY_SETTINGS = [
-  'environment',
-  'platforms',
-  'members_of',
-  'updated_from',
-  'from_offsets',
-  'to_offsets',
-  'after_at',
-  'after_1',
-  'after_2',
-  'upto_at',
-  'upto_1',
-  'upto_2',
-] as const
-type CopySetting = (typeof COPY_SETTINGS)[number]
-export type CopySettings = Record<CopySetting, string>
-export const setting = (name: CopySetting, type: string): string => `(select current_setting('perennial.${name}')::${type})`
-export const plain = (name: CopySetting, type: string): string => `current_setting('perennial.${name}')::${type}`
+// COPY takes no parameters: its text names them by placeholders, and the text that is executed has their values as literals.
+/** The rows of a part, as texts. */
+export type PartRange = Record<
+  | 'environment'
+  | 'platforms'
+  | 'members_of'
+  | 'updated_from'
+  | 'from_offsets'
+  | 'to_offsets'
+  | 'after_at'
+  | 'after_1'
+  | 'after_2'
+  | 'upto_at'
+  | 'upto_1'
+  | 'upto_2',
+  string
+>
+export const plain = (name: keyof PartRange, type: string): string => `{{${name}}}::${type}`
+/** The same where the planner must not see the value: it would let the value choose the index. */
+export const setting = (name: keyof PartRange, type: string): string => `(select ${plain(name, type)})`
+
+/** The text with the values of a range in place. */
+export const withRange = (sql: string, range: PartRange): string =>
+  sql.replace(/\{\{(\w+)\}\}/g, (_, name: keyof PartRange) => pg.escapeLiteral(range[name]))
 
 // One index probe per row, independent of the planner's estimates: a join could read all members for each part. Without members the
 // probe is not executed.

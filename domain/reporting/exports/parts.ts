@@ -4,7 +4,7 @@ import { recordedTime } from '../../users/user.ts'
 import type { IncludedColumn } from './columns.ts'
 import { EXPORT_TYPES, type ExportFormat, type ExportType } from './export.ts'
 import { deleteMembers, recordMembers } from './members.ts'
-import { COPY_SETTINGS, type CopySettings } from './part-range.ts'
+import type { PartRange } from './part-range.ts'
 
 /**
  * The sort key of a row in the file: of the log (received_at, partition, offset), of users (time of recording, id), of purchases (the end of the
@@ -100,10 +100,10 @@ export async function nextBound(tx: Tx, source: ExportSource, after: Bound, rows
   return row ? [row.at, row.first, row.second] : null
 }
 
-/** Sets the transaction settings that the COPY of one part reads: the rows after `after`, up to and including `upto`. */
-export async function setPart(tx: Tx, source: ExportSource, after: Bound, upto: Bound): Promise<void> {
+/** The rows after `after`, up to and including `upto`. */
+export function partRange(source: ExportSource, after: Bound, upto: Bound): PartRange {
   const offsets = (list: number[]) => `{${list.join(',')}}`
-  const values: CopySettings = {
+  return {
     environment: String(source.environment),
     platforms: source.platforms,
     members_of: source.membersOf ?? '',
@@ -117,10 +117,6 @@ export async function setPart(tx: Tx, source: ExportSource, after: Bound, upto: 
     upto_1: upto[1],
     upto_2: upto[2],
   }
-  await tx.query(
-    `select ${COPY_SETTINGS.map((name, i) => `set_config('perennial.${name}', $${i + 1}, true)`).join(', ')}`,
-    COPY_SETTINGS.map(name => values[name]),
-  )
 }
 
 /** Adds to the progress of the export, in the transaction that records the part. */

@@ -9,7 +9,7 @@ import {
   USER_HEADER,
 } from './columns.ts'
 import type { ExportFormat, ExportType } from './export.ts'
-import { isMember, plain, setting, USERS_OF_PART, USERS_ORDER } from './part-range.ts'
+import { isMember, type PartRange, plain, setting, USERS_OF_PART, USERS_ORDER, withRange } from './part-range.ts'
 import { ENTITLEMENT_COLUMNS, PURCHASE_STATE_COLUMNS, SUBSCRIPTION_COLUMNS } from './state-columns.ts'
 import { ENTITLEMENTS_FROM, PURCHASE_STATE_FROM, SUBSCRIPTIONS_FROM } from './state-statement.ts'
 
@@ -112,7 +112,9 @@ export const exportColumnsOf = ({ type, include = [] }: Pick<FileShape, 'type' |
 ]
 
 /** A plain select of the rows of one part, in the file's order. The bench gives the same statement to psql. */
-export function selectRows({ type, format, include, formulaGuard }: FileShape): string {
+export const selectRows = (shape: FileShape, range: PartRange): string => withRange(selectOf(shape), range)
+
+function selectOf({ type, format, include, formulaGuard }: FileShape): string {
   const columns = exportColumnsOf({ type, include })
   const csv = formulaGuard ? guardedValue : csvValue
   const { from } = CONTENTS[type]
@@ -126,5 +128,6 @@ export function selectRows({ type, format, include, formulaGuard }: FileShape): 
 // unchanged. COPY's own text format would double every backslash.
 const COPY_OPTIONS = { csv: 'format csv', json: `format csv, quote e'\\x01', delimiter e'\\x02'` }
 
-export const copyRows = ({ format, ...shape }: FileShape): string =>
-  `copy (${selectRows({ format, ...shape })}) to stdout with (${format === 'csv' || format === 'parquet' ? COPY_OPTIONS.csv : COPY_OPTIONS.json})`
+/** One statement: the rows are those of one moment, without a transaction around it. */
+export const copyRows = (shape: FileShape, range: PartRange): string =>
+  `copy (${selectRows(shape, range)}) to stdout with (${shape.format === 'csv' || shape.format === 'parquet' ? COPY_OPTIONS.csv : COPY_OPTIONS.json})`

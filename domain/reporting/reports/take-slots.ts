@@ -1,3 +1,4 @@
+import { batchingByKey } from '../../../store/batching.ts'
 import type { Pool, Tx } from '../../../store/connect.ts'
 import { lockInOrder } from '../../../store/lock-in-order.ts'
 import { transaction } from '../../../store/transaction.ts'
@@ -61,12 +62,35 @@ export async function takeSlots(pool: Pool, numbers: number[]): Promise<number[]
            group by d.environment order by min(d.due_at - e.clock_offset), d.environment`,
     values: [REPORT_SLOT_DUE, numbers],
   })
+  const taking = takingFor(pool)
   const left: number[] = []
   const work = async () => {
-    for (let next = rows.shift(); next; next = rows.shift()) left.push(...(await takeInEnvironment(pool, next.environment, next.due)))
+    for (let next = rows.shift(); next; next = rows.shift()) left.push(...(await taking(next)))
   }
   await Promise.all(Array.from({ length: ENVIRONMENTS_AT_ONCE }, work))
   return left
+}
+
+type Wanted = { environment: Environment; due: number[] }
+type Taking = (wanted: Wanted) => Promise<number[]>
+const takings = new WeakMap<Pool, Taking>()
+
+/** A process takes the slots of one environment in one transaction at a time: a second one would wait for the locks of the same reports. */
+function takingFor(pool: Pool): Taking {
+  const taking =
+    takings.get(pool) ??
+    batchingByKey(
+      ({ environment }: Wanted) => String(environment),
+      async wanted => {
+        const all = new Set(wanted.flatMap(({ due }) => due))
+        const left = await takeInEnvironment(pool, wanted[0]!.environment, [...all])
+        // Slots that nobody wanted were found with the others.
+        return wanted.map(({ due }, nth) => left.filter(number => due.includes(number) || (nth === 0 && !all.has(number))))
+      },
+      { inFlight: 1 },
+    )
+  takings.set(pool, taking)
+  return taking
 }
 
 async function takeInEnvironment(pool: Pool, environment: Environment, due: number[]): Promise<number[]> {
