@@ -86,7 +86,7 @@ async function outage(installation: Installation, files: FilesLoad, ms: number, 
 const unfinishedExports = async ({ pool }: Installation): Promise<number> =>
   (await pool.query(`select 1 from exports where status in ('new', 'processing')`)).rowCount ?? 0
 
-describe.each('Deno' in globalThis ? inTurn(DRIVERS) : DRIVERS)('over %s', driver => {
+describe.each(inTurn(DRIVERS))('over %s', driver => {
   test(
     `workers killed or frozen at ${KILLS} random moments under load, backups and storage outages meanwhile: every promise is kept, none twice (CRASH_SEED=${SEED})`,
     async () => {

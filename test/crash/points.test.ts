@@ -43,7 +43,7 @@ const FROZEN_MS = 6_500
 /** One in so many rounds of the load asks for an export, too. */
 const FILES = 5
 
-describe.each(DRIVERS)('over %s', driver => {
+describe.each(inTurn(DRIVERS))('over %s', driver => {
   test('a worker killed at each named point: every promise is kept, none twice', async () => {
     installation = await startInstallation({ driver })
     const load = noLoad()

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Client, client } from '../harness/client.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
+import { sampled } from '../harness/effort.ts'
 import { item } from '../harness/events.ts'
 import { WHOLE_YEAR } from '../harness/exports.ts'
 import { type Running, run } from '../harness/process.ts'
@@ -130,12 +131,14 @@ test('absent at the start: promises are kept without it, and through it when it 
   await isInUse(call)
 })
 
-test.each([
+const BEFALLS: [name: string, befalls: () => Promise<unknown>][] = [
   ['emptied', () => redis.flush()],
   ['killed and started again', () => redis.kill().then(() => redis.start())],
   ['killed for good', () => redis.kill()],
   ['hanging', async () => redis.freeze()],
-])('%s under load: every promise is kept, once', async (name, befalls) => {
+]
+
+test.each(sampled(BEFALLS))('%s under load: every promise is kept, once', async (name, befalls) => {
   const [api] = [await start('api'), await start('worker'), await start('worker')]
   const call = client(api.url, KEY)
   await seed(call)

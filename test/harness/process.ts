@@ -24,9 +24,10 @@ export function programAt(path: string): string {
 /** Where processes keep what they have compiled. */
 const compileCache = (): string => join(process.env.TEST_BUILT || ROOT, 'node_modules/.cache/perennial')
 
-/** The commands of `npm start` and `npm run start:deno`, or of a program of the test: the product runs on the runtime of the test. */
-const commandOf = (script?: string): string[] => {
+/** The commands of `npm start` and `npm run start:deno`, or of a program of the test: by default on the runtime of the test. */
+const commandOf = (script?: string, runtime?: 'deno'): string[] => {
   if ('Deno' in globalThis) return [process.execPath, 'run', '-A', script ?? 'app/main.ts']
+  if (runtime === 'deno') return [join(ROOT, 'node_modules/.bin/deno'), 'run', '-A', script ?? 'app/main.ts']
   // Some tell which file of the product has called.
   return script ? [process.execPath, '--enable-source-maps', programAt(script)] : [process.execPath, programAt('start.mjs')]
 }
@@ -44,7 +45,14 @@ export const killLeft = (): void => {
 }
 
 /** `script`: a program of the test in place of the product. `under`: a command that starts it, as `nice -n 19`. */
-export type SpawnOptions = { env: Record<string, string>; args?: string[]; cwd?: string; script?: string; under?: string[] }
+export type SpawnOptions = {
+  env: Record<string, string>
+  args?: string[]
+  cwd?: string
+  script?: string
+  under?: string[]
+  runtime?: 'deno'
+}
 
 /** Starts the product as its own process and does not wait until it is ready. */
 export function launch({
@@ -53,8 +61,9 @@ export function launch({
   cwd = ROOT,
   script,
   under = [],
+  runtime,
 }: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
-  const [command = '', ...rest] = [...under, ...commandOf(script)]
+  const [command = '', ...rest] = [...under, ...commandOf(script, runtime)]
   // As start.mjs does for the product.
   const compiled = script ? { NODE_COMPILE_CACHE: compileCache() } : {}
   // A start would build the pages of the console.
