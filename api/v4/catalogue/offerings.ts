@@ -7,9 +7,12 @@ import {
   setMainOffering,
   updateOffering,
 } from '../../../domain/catalogue/offerings/offering.ts'
+import { OFFERING_USES } from '../../../domain/catalogue/offerings/uses.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
+import { readUses } from '../../../domain/kernel/references/uses.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
+import { usedBy } from '../../uses.ts'
 
 const offering = ({ id, tag, product_ids, created_at, updated_at }: Offering) => ({
   object: 'offering' as const,
@@ -33,9 +36,11 @@ export const v4CreateOffering = inTransaction('v4CreateOffering', async ({ body,
   return { body: made }
 })
 
-export const v4GetOffering = onPool('v4GetOffering', async ({ path, environment, db }) => ({
-  body: offering(await getOffering(db, environment, path.offering_id)),
-}))
+export const v4GetOffering = onPool('v4GetOffering', async ({ path, principal, environment, db }) => {
+  const shown = offering(await getOffering(db, environment, path.offering_id))
+  const uses = await readUses(db, environment, shown.id, OFFERING_USES)
+  return { body: { ...shown, ...usedBy(uses, principal.scopes) } }
+})
 
 export const v4UpdateOffering = inTransaction('v4UpdateOffering', async ({ path, body, environment, trail, tx }) => {
   const { before, after } = await updateOffering(tx, environment, path.offering_id, body)

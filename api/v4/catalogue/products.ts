@@ -1,9 +1,13 @@
 import { deleteProduct } from '../../../domain/catalogue/products/delete.ts'
 import type { Product } from '../../../domain/catalogue/products/product.ts'
 import { createProduct, getProduct, listProducts, updateProduct } from '../../../domain/catalogue/products/product.ts'
+import { countGivingAccess, PRODUCT_USES } from '../../../domain/catalogue/products/uses.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
-import { inTransaction, onPool } from '../../operation.ts'
+import { readUses } from '../../../domain/kernel/references/uses.ts'
+import { listUnmapped } from '../../../domain/purchases/unmapped.ts'
+import { expensiveRead, inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
+import { countOf, usedBy } from '../../uses.ts'
 
 const product = ({ id, ...facts }: Product) => ({ object: 'product' as const, id, url: `/v4/products/${encodeURIComponent(id)}`, ...facts })
 
@@ -30,9 +34,12 @@ export const v4CreateProduct = inTransaction('v4CreateProduct', async ({ body, e
   return { body: made }
 })
 
-export const v4GetProduct = onPool('v4GetProduct', async ({ path, environment, db }) => ({
-  body: product(await getProduct(db, environment, path.product_id)),
-}))
+export const v4GetProduct = onPool('v4GetProduct', async ({ path, principal, environment, db }) => {
+  const shown = product(await getProduct(db, environment, path.product_id))
+  const uses = await readUses(db, environment, shown.id, PRODUCT_USES)
+  const purchases = await countGivingAccess(db, environment, [shown.id])
+  return { body: { ...shown, ...usedBy(uses, principal.scopes), active_purchases: countOf(purchases) } }
+})
 
 export const v4UpdateProduct = inTransaction('v4UpdateProduct', async ({ path, body, environment, trail, tx }) => {
   const { before, after } = await updateProduct(tx, environment, path.product_id, body)
@@ -45,4 +52,13 @@ export const v4DeleteProduct = inTransaction('v4DeleteProduct', async ({ path, e
   const gone = await deleteProduct(tx, environment, path.product_id)
   await audit(tx, trail, { resource: 'product', id: gone.id, before: product(gone) })
   return { body: undefined }
+})
+
+export const v4ListUnmappedProducts = expensiveRead('v4ListUnmappedProducts', async ({ query, environment, db }) => {
+  const { limit, starting_after: after } = query
+  const { rows, next, restarted } = await listUnmapped(db, environment, { limit, after })
+  const data = rows.map(({ id, more, ...row }) => ({ object: 'unmapped_product' as const, id, ...row, has_more: more }))
+  const list = { object: 'list' as const, url: '/v4/unmapped-products' as const, data }
+  const body = next === null ? { ...list, has_more: false } : { ...list, has_more: true, next_cursor: next }
+  return { body, headers: restartedHeader(restarted) }
 })

@@ -10,10 +10,13 @@ import {
   renameScreen,
   type ScreenChange,
 } from '../../../domain/growth/screens/screen.ts'
+import { SCREEN_USES } from '../../../domain/growth/screens/uses.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
+import { readUses } from '../../../domain/kernel/references/uses.ts'
 import { openKey } from '../../../domain/projects/settings.ts'
 import { type ApiDeps, inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
+import { usedBy } from '../../uses.ts'
 
 const summary = ({ id, name, status, type, context_key, created_at, updated_at }: ScreenSummaryRow) => ({
   object: 'screen' as const,
@@ -56,9 +59,12 @@ export const v4CreateScreen = inTransaction('v4CreateScreen', async call => {
 })
 
 export const v4GetScreen = onPool('v4GetScreen', async call => {
-  const { path, query, environment, db } = call
-  if (!query.render) return { body: summary(await getScreenSummary(db, environment, path.screen_id)) }
-  return { body: screen(await getScreen(db, environment, path.screen_id), call) }
+  const { path, query, principal, environment, db } = call
+  const shown = query.render
+    ? screen(await getScreen(db, environment, path.screen_id), call)
+    : summary(await getScreenSummary(db, environment, path.screen_id))
+  const uses = await readUses(db, environment, shown.id, SCREEN_USES)
+  return { body: { ...shown, ...usedBy(uses, principal.scopes) } }
 })
 
 export const v4UpdateScreen = inTransaction('v4UpdateScreen', async call => {

@@ -1,4 +1,6 @@
+import { countGivingAccess } from '../../../domain/catalogue/products/uses.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
+import { readUses } from '../../../domain/kernel/references/uses.ts'
 import type { Entitlement } from '../../../domain/purchases/entitlements/entitlement.ts'
 import {
   createEntitlement,
@@ -7,8 +9,10 @@ import {
   listEntitlements,
   updateEntitlement,
 } from '../../../domain/purchases/entitlements/entitlement.ts'
+import { countGrants, ENTITLEMENT_USES } from '../../../domain/purchases/entitlements/uses.ts'
 import { inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
+import { countOf, usedBy } from '../../uses.ts'
 
 const entitlement = ({ id, description, product_ids, created_at, updated_at }: Entitlement) => ({
   object: 'entitlement' as const,
@@ -32,9 +36,15 @@ export const v4CreateEntitlement = inTransaction('v4CreateEntitlement', async ({
   return { body: made }
 })
 
-export const v4GetEntitlement = onPool('v4GetEntitlement', async ({ path, environment, db }) => ({
-  body: entitlement(await getEntitlement(db, environment, path.entitlement_id)),
-}))
+export const v4GetEntitlement = onPool('v4GetEntitlement', async ({ path, principal, environment, db }) => {
+  const shown = entitlement(await getEntitlement(db, environment, path.entitlement_id))
+  const uses = await readUses(db, environment, shown.id, ENTITLEMENT_USES)
+  const purchases = await countGivingAccess(db, environment, shown.product_ids)
+  const grants = await countGrants(db, environment, shown.id)
+  return {
+    body: { ...shown, ...usedBy(uses, principal.scopes), active_purchases: countOf(purchases), active_grants: countOf(grants) },
+  }
+})
 
 export const v4UpdateEntitlement = inTransaction('v4UpdateEntitlement', async ({ path, body, environment, trail, tx }) => {
   const { description, product_ids } = body

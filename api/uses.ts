@@ -1,0 +1,28 @@
+import type { BoundedCount } from '../domain/catalogue/products/uses.ts'
+import type { UseKind, Uses } from '../domain/kernel/references/uses.ts'
+import { permits, type Scopes } from '../domain/projects/authority.ts'
+
+/** What a principal must be allowed to read to see the names of a kind. */
+const SCOPES: Record<UseKind, string> = {
+  automation: 'automations:read',
+  entitlement: 'entitlements:read',
+  experiment: 'experiments:read',
+  offering: 'offerings:read',
+  remote_configuration: 'remote_configurations:read',
+  screen: 'screens:read',
+  segment: 'segments:read',
+}
+
+/** The fields of an object that say what names it. */
+export const usedBy = ({ uses, more }: Uses, scopes: Scopes) => ({
+  used_by: uses.map(({ object, id, name, status, parts, blocks }) => {
+    const isOpen = permits(scopes, SCOPES[object])
+    return {
+      ...{ object, id, name: isOpen ? name : null, status },
+      ...{ parts: isOpen ? parts : parts.map(part => ({ id: part.id, name: null })), prevents_deletion: blocks },
+    }
+  }),
+  used_by_has_more: more,
+})
+
+export const countOf = ({ count, more }: BoundedCount) => ({ count, has_more: more })
