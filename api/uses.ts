@@ -1,6 +1,10 @@
-import type { BoundedCount } from '../domain/catalogue/products/uses.ts'
-import type { UseKind, Uses } from '../domain/kernel/references/uses.ts'
+import type { Environment } from '../domain/kernel/environment.ts'
+import type { BoundedCount, UseKind, Uses } from '../domain/kernel/references/uses.ts'
+import type { Principal } from '../domain/operators/principal.ts'
 import { permits, type Scopes } from '../domain/projects/authority.ts'
+
+/** Who sees it, and where. */
+export type Viewed = { principal: Pick<Principal, 'scopes'>; environment: Environment }
 
 /** What a principal must be allowed to read to see the names of a kind. */
 const SCOPES: Record<UseKind, string> = {

@@ -3,7 +3,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { firstBlocking } from '../../kernel/references/uses.ts'
 import { type Holder, inUse } from '../../kernel/refusal.ts'
 import { lockProduct, type Product } from './product.ts'
-import { EXPERIMENTS, GIVING_ACCESS } from './uses.ts'
+import { EXPERIMENTS, purchasesNow } from './uses.ts'
 
 /**
  * Deletes a product that no valid purchase and no running experiment needs. The foreign keys of the lists remove the product from them. A
@@ -39,7 +39,7 @@ export async function deleteProduct(tx: Tx, environment: Environment, id: string
 /** A purchase of one of these products that gives a user access now; null when there is none. */
 export async function purchaseGivingAccess(tx: Tx, environment: Environment, products: string[]): Promise<Holder | null> {
   const { rows } = await tx.query<Holder>(
-    `select 'purchase' as kind, p.id::text, 'user ' || p.user_id as title from (${GIVING_ACCESS}) p where p.gives limit 1`,
+    `select 'purchase' as kind, p.id::text, 'user ' || p.user_id as title from (${purchasesNow('= any ($2)')}) p where p.gives limit 1`,
     [environment, products],
   )
   return rows[0] ?? null

@@ -1,5 +1,3 @@
-import type { Db } from '../../../store/connect.ts'
-import type { Environment } from '../../kernel/environment.ts'
 import { payloadUses } from '../../kernel/references/condition-uses.ts'
 import type { UseSource } from '../../kernel/references/uses.ts'
 
@@ -46,11 +44,11 @@ export const PRODUCT_USES: readonly UseSource[] = [
 ]
 
 /**
- * In SQL, of the products $2: their purchases whose time is now, and whether each gives a user access: an entitlement lists the product, and
+ * In SQL: the purchases of products whose time is now, and whether each gives a user access: an entitlement lists the product, and
  * the purchase belongs to a user or is shared with one. The function `linked_product` costs 5 µs a purchase, so it is called last. `now` is a
- * subquery, so that purchases without access are filtered out before.
+ * subquery, so that purchases without access are filtered out before. `which`: the condition that the id of a product meets.
  */
-export const GIVING_ACCESS = `
+export const purchasesNow = (which: string): string => `
   select p.id, p.user_id, (p.user_id is not null
       or exists (select 1 from lineage_shares s where s.environment = $1 and s.lineage = p.lineage))
     and linked_product($1, p.platform, p.store_product_id, p.base_plan_id) = d.id as gives
@@ -58,20 +56,8 @@ export const GIVING_ACCESS = `
   cross join lateral (values ('app_store', d.apple_product_id), ('play_store', d.google_product_id),
     ('stripe', d.stripe_product_id), ('paddle', d.paddle_product_id)) link(platform, store_product_id)
   join purchases p on p.environment = $1 and p.platform = link.platform and p.store_product_id = link.store_product_id
-  where d.environment = $1 and d.id = any($2)
+  where d.environment = $1 and d.id ${which}
     and exists (select 1 from entitlement_products e where e.environment = $1 and e.product_id = d.id)
     and p.purchased_at <= (select environment_now($1)) and p.access_until > (select environment_now($1))`
 
-/** `more`: not all were looked at. */
-export type BoundedCount = { count: number; more: boolean }
-/** How many purchases or grants are looked at for a count. */
-export const COUNTED = 5_000
-
-/** In SQL: a bounded count of rows with the column `gives`. */
-export const boundedCount = (rows: string): string =>
-  `select count(*) filter (where gives)::int as count, count(*) > ${COUNTED} as more from (select gives from (${rows}) r limit ${COUNTED + 1}) looked_at`
-
-/** How many purchases of these products give a user access now. */
-export async function countGivingAccess(db: Db, environment: Environment, products: string[]): Promise<BoundedCount> {
-  return (await db.query<BoundedCount>(boundedCount(GIVING_ACCESS), [environment, products])).rows[0]!
-}
+export const PRODUCT_COUNTS = { active_purchases: purchasesNow('= $2') }

@@ -33,7 +33,7 @@ const TABLES: Record<UseKind, string> = {
 }
 
 /** What an answer has of each kind. */
-export const MOST_USES = 50
+const MOST_USES = 50
 /** How many rows of each kind are looked at one by one, the newest first. */
 const SCANNED = 2_000
 
@@ -47,14 +47,40 @@ const unread = ({ object }: UseSource) => `
   select '${object}', null, null, null, null, null
   where (select count(*) from (select from ${TABLES[object]} where environment = $1 limit ${SCANNED + 1}) s) > ${SCANNED}`
 
-/** Of each kind those that prevent a deletion first, then in the order of their ids. */
-export async function readUses(db: Db, environment: Environment, id: string, sources: readonly UseSource[]): Promise<Uses> {
-  const text = [...sources.map(listed), ...sources.filter(({ scanned }) => scanned).map(unread)].join(' union all ')
-  const { rows } = await db.query<Use | { object: UseKind; id: null }>(text, [environment, id])
-  const found = rows.filter(row => row.id !== null)
-  const ofKinds = [...Map.groupBy(found, ({ object }) => object).values()]
-  const more = found.length < rows.length || ofKinds.some(uses => uses.length > MOST_USES)
-  return { uses: ofKinds.flatMap(uses => uses.slice(0, MOST_USES)), more }
+/** `more`: not all rows were looked at. */
+export type BoundedCount = { count: number; more: boolean }
+/** How many rows are looked at for a count. */
+const COUNTED = 5_000
+
+const counted = (rows: string) => `
+  (select json_build_object('count', count(*) filter (where gives), 'more', count(*) > ${COUNTED}) from (
+     select gives from (${rows}) r limit ${COUNTED + 1}) looked_at)`
+
+/**
+ * What names an object: of each kind what prevents its deletion first, then in the order of the ids. `counts`: in SQL, rows with the column
+ * `gives`; those that give are counted, up to a bound.
+ */
+export async function readUses<Name extends string = never>(
+  db: Db,
+  environment: Environment,
+  id: string,
+  sources: readonly UseSource[],
+  counts = {} as Record<Name, string>,
+): Promise<Uses & Record<Name, BoundedCount>> {
+  const read = [...sources.map(listed), ...sources.filter(({ scanned }) => scanned).map(unread)].join(' union all ')
+  const more = Object.entries<string>(counts).map(([name, rows]) => `, ${counted(rows)} as ${name}`)
+  const { rows } = await db.query<{ found: (Use | { object: UseKind; id: null })[] } & Record<Name, BoundedCount>>(
+    `select (select coalesce(json_agg(u), '[]') from (${read}) u) as found${more.join('')}`,
+    [environment, id],
+  )
+  const { found, ...rest } = rows[0]!
+  const uses = found.filter(row => row.id !== null)
+  const ofKinds = [...Map.groupBy(uses, ({ object }) => object).values()]
+  return {
+    uses: ofKinds.flatMap(some => some.slice(0, MOST_USES)),
+    more: uses.length < found.length || ofKinds.some(some => some.length > MOST_USES),
+    ...(rest as unknown as Record<Name, BoundedCount>),
+  }
 }
 
 /** The first object that prevents the deletion, in the order of the sources; null when there is none. */

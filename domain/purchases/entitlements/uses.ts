@@ -1,6 +1,4 @@
-import type { Db } from '../../../store/connect.ts'
-import { type BoundedCount, boundedCount } from '../../catalogue/products/uses.ts'
-import type { Environment } from '../../kernel/environment.ts'
+import { purchasesNow } from '../../catalogue/products/uses.ts'
 import { automationUses } from '../../kernel/references/automation-naming.ts'
 import { CONDITIONS_ON_ENTITLEMENT } from '../../kernel/references/condition-uses.ts'
 import type { UseSource } from '../../kernel/references/uses.ts'
@@ -13,7 +11,7 @@ export const GRANTS = `
   select g.user_id, g.expires_at is null or g.expires_at > t as gives from grants g cross join environment_now($1) t
   where g.environment = $1 and g.entitlement_id = $2`
 
-/** How many users have it by a grant. */
-export async function countGrants(db: Db, environment: Environment, id: string): Promise<BoundedCount> {
-  return (await db.query<BoundedCount>(boundedCount(GRANTS), [environment, id])).rows[0]!
+export const ENTITLEMENT_COUNTS = {
+  active_purchases: purchasesNow('in (select product_id from entitlement_products where environment = $1 and entitlement_id = $2)'),
+  active_grants: GRANTS,
 }
