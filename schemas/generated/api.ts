@@ -7047,7 +7047,7 @@ export interface components {
         HasNoMore: false;
         /** @description Pass it unchanged as `starting_after`. Present only when `has_more` is true. */
         NextCursor: string;
-        /** @description What names it, at most 50 of each kind, what prevents its deletion first; in the answer of the read of one alone. */
+        /** @description What names it, at most 50 of each kind, what prevents its deletion first; in answers about one alone. */
         UsedBy: {
             /** @enum {string} */
             object: "automation" | "entitlement" | "experiment" | "offering" | "remote_configuration" | "screen" | "segment";

@@ -2209,7 +2209,7 @@ export type HasNoMore = false;
 export type NextCursor = string;
 
 /**
- * What names it, at most 50 of each kind, what prevents its deletion first; in the answer of the read of one alone.
+ * What names it, at most 50 of each kind, what prevents its deletion first; in answers about one alone.
  */
 export type UsedBy = Array<{
     object: 'automation' | 'entitlement' | 'experiment' | 'offering' | 'remote_configuration' | 'screen' | 'segment';
