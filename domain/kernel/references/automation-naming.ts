@@ -37,7 +37,8 @@ export function automationUses(kind: NamedKind): UseSource {
         from (select distinct n ->> 'id' as id from jsonb_path_query(${shown}) n order by 1) s)`
       } as parts,
         a.status in ('active', 'paused') and (${naming}) as blocks
-      from ${rows} a join automation_versions v on v.environment = a.environment and v.automation_id = a.id and v.version = a.version
+      from ${rows} a cross join lateral (
+        select data from automation_versions where environment = $1 and automation_id = a.id and version = a.version limit 1) v
       where a.environment = $1 and (${naming}${kind === 'entitlement' ? ` or jsonb_path_exists(${stepsOf(ASKS_FOR)})` : ''})`,
   }
 }

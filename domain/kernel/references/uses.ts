@@ -21,6 +21,10 @@ export type Uses = { uses: Use[]; more: boolean }
  */
 export type UseSource = { object: UseKind; scanned: boolean; statement: (rows: string) => string }
 
+/** In SQL: the row with the id of a table. */
+export const oneOf = (table: string, id: string): string =>
+  `select * from ${table} where environment = $1 and id >= ${id} and id <= ${id} order by environment, id limit 1`
+
 /** The tables of the kinds. */
 const TABLES: Record<UseKind, string> = {
   automation: 'automations',
@@ -45,7 +49,7 @@ const listed = ({ object, scanned, statement }: UseSource) => `
 /** A row without an id: not all rows of the kind were looked at. */
 const unread = ({ object }: UseSource) => `
   select '${object}', null, null, null, null, null
-  where (select count(*) from (select from ${TABLES[object]} where environment = $1 limit ${SCANNED + 1}) s) > ${SCANNED}`
+  where (select count(*) from (select from ${TABLES[object]} where environment = $1 order by created_at limit ${SCANNED + 1}) s) > ${SCANNED}`
 
 /** `more`: not all rows were looked at. */
 export type BoundedCount = { count: number; more: boolean }
