@@ -33,12 +33,12 @@ export function UsedBy({ uses, more, none }: { uses: readonly Use[]; more: boole
   return (
     <>
       {kinds.map(object => (
-        <section key={object} className="used-by" aria-label={t(kindOf(object).title)}>
-          <h4>
+        <div key={object} className="used-by">
+          <p className="used-by-kind">
             <Icon name={kindOf(object).icon} size={14} />
             {t(kindOf(object).title)}
-          </h4>
-          <ul>
+          </p>
+          <ul aria-label={t(kindOf(object).title)}>
             {uses
               .filter(use => use.object === object)
               .map(use => (
@@ -47,7 +47,7 @@ export function UsedBy({ uses, more, none }: { uses: readonly Use[]; more: boole
                 </li>
               ))}
           </ul>
-        </section>
+        </div>
       ))}
       {more && <p className="soft used-by-none">{t('There is more than is listed here.')}</p>}
     </>
@@ -56,9 +56,12 @@ export function UsedBy({ uses, more, none }: { uses: readonly Use[]; more: boole
 
 function Line({ of: { object, id, name, status, parts, prevents_deletion } }: { of: Use }) {
   const { of: target, part } = kindOf(object)
+  // What apps ask for is its id; its name is a description.
+  const isById = object === 'entitlement'
+  const shown = isById ? id : name || id
   const text = (
-    <bdi className="used-by-name" title={name ?? id}>
-      {name || id}
+    <bdi className="used-by-name" title={shown}>
+      {shown}
     </bdi>
   )
   return (
@@ -73,6 +76,7 @@ function Line({ of: { object, id, name, status, parts, prevents_deletion } }: { 
         )}
         {status !== null && <StatusChip status={status} {...(status === 'main' && { tone: 'good' as const, label: t('Main') })} />}
       </span>
+      {isById && name && <bdi className="used-by-parts">{name}</bdi>}
       {parts.length > 0 && (
         <span className="used-by-parts">
           {part !== undefined && `${counted(parts.length, PARTS[part]![0], PARTS[part]![1])} `}

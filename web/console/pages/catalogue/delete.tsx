@@ -11,7 +11,9 @@ import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { counted, plain, t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
 import { UsedBy } from '../../parts/used-by.tsx'
+import { countText } from './words.ts'
 
+type Count = { count: number; has_more: boolean }
 type Operation = 'v4DeleteProduct' | 'v4DeleteOffering' | 'v4DeleteEntitlement'
 const CHANGES = ['v4ListProducts', 'v4ListOfferings', 'v4ListEntitlements', 'v4ListUnmappedProducts'] as const
 
@@ -28,7 +30,7 @@ export default function Delete<Name extends Operation>({
   operation: Name
   input: Input<Name>
   id: string
-  of: { used_by?: Uses }
+  of: { used_by?: Uses; active_purchases?: Count; active_grants?: Count }
   what: string
   onDone: () => void
   onClose: () => void
@@ -59,7 +61,13 @@ export default function Delete<Name extends Operation>({
         <p>{what}</p>
         {plan.isPending && <Bars rows={2} />}
         {plan.error && <Fault error={plan.error} retry={plan.refetch} />}
-        {plan.error?.status === 409 && holding.length > 0 && <UsedBy uses={holding} more={false} none="" />}
+        {plan.error?.status === 409 && (
+          <div>
+            <Holds of={of.active_purchases} one="{n} purchase gives access by it now." many="{n} purchases give access by it now." />
+            <Holds of={of.active_grants} one="{n} person has it by hand." many="{n} people have it by hand." />
+            {holding.length > 0 && <UsedBy uses={holding} more={false} none="" />}
+          </div>
+        )}
         {plan.data && (
           <div>
             <p className="form-label">
@@ -104,3 +112,8 @@ export default function Delete<Name extends Operation>({
     </Modal>
   )
 }
+
+const Holds = ({ of, one, many }: { of: Count | undefined; one: string; many: string }) =>
+  of !== undefined && of.count > 0 ? (
+    <p className="catalogue-plan">{t(of.count === 1 && !of.has_more ? one : many, { n: countText(of) })}</p>
+  ) : null

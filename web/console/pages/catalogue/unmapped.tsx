@@ -35,7 +35,7 @@ export function Unmapped({ denied }: { denied: string | undefined }) {
           </h2>
           <p>
             {t(
-              'Its purchases are recorded, and give nobody access until a product links it. They count for it from then on, the earlier ones too.',
+              'Their purchases are recorded, and give nobody access until a product links them. From then on they count for it, the earlier ones too.',
             )}
           </p>
         </div>
