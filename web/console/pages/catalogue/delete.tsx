@@ -62,7 +62,7 @@ export default function Delete<Name extends Operation>({
         {plan.isPending && <Bars rows={2} />}
         {plan.error && <Fault error={plan.error} retry={plan.refetch} />}
         {plan.error?.status === 409 && (
-          <div>
+          <div className="catalogue-holds">
             <Holds of={of.active_purchases} one="{n} purchase gives access by it now." many="{n} purchases give access by it now." />
             <Holds of={of.active_grants} one="{n} person has it by hand." many="{n} people have it by hand." />
             {holding.length > 0 && <UsedBy uses={holding} more={false} none="" />}

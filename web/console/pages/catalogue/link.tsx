@@ -1,3 +1,4 @@
+import './over.css'
 import { Button, Modal } from '@mantine/core'
 import { useState } from 'react'
 import type { Product, UnmappedProduct } from '../../../../clients/typescript/src/index.ts'

@@ -1,5 +1,6 @@
 import { TextInput } from '@mantine/core'
 import { useState } from 'react'
+import type { UnmappedProduct } from '../../../../clients/typescript/src/index.ts'
 import { useAddress } from '../../data/address.ts'
 import { usePages } from '../../data/read.ts'
 import { useWrite } from '../../data/write.ts'
@@ -20,15 +21,13 @@ export default function NewProduct({ onClose, onDone }: { onClose: () => void; o
   const unmapped = usePages('v4ListUnmappedProducts', { query: { limit: 20 } }, { when: from !== undefined })
   if (from !== undefined && unmapped.data === undefined && !unmapped.isError) return null
   const one = unmapped.data?.find(({ id }) => id === from)
-  return (
-    <Form
-      links={one && linkOf(one)}
-      about={one && t('It links {id} of {store}.', { id: storeName(one), store: platformText(one.platform) })}
-      onClose={onClose}
-      onDone={onDone}
-    />
-  )
+  return <Form links={one && linkOf(one)} about={from === undefined ? undefined : aboutText(one)} onClose={onClose} onDone={onDone} />
 }
+
+const aboutText = (one: UnmappedProduct | undefined) =>
+  one
+    ? t('It links {id} of {store}.', { id: storeName(one), store: platformText(one.platform) })
+    : t('What it was to link is linked by now, or is further down the list: type the id of the store.')
 
 type Props = {
   links: Partial<Record<string, string>> | undefined

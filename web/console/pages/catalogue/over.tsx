@@ -1,3 +1,4 @@
+import './over.css'
 import { lazy, Suspense } from 'react'
 import { useAddress } from '../../data/address.ts'
 import { EntitlementDrawer } from './entitlement-drawer.tsx'

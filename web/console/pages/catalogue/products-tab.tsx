@@ -8,6 +8,7 @@ import { Card } from '../../parts/card.tsx'
 import { Chip } from '../../parts/chip.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
+import { Fault } from '../../parts/fault.tsx'
 import { t } from '../../parts/t.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -154,8 +155,22 @@ export default function ProductsTab() {
         </DataState>
         <More of={read} />
       </Card>
+      <Beside of={entitlements} all={t('There are more than 100 entitlements: what a product gives is told where it is opened.')} />
+      <Beside of={offerings} all={t('There are more than 100 offerings: where a product is offered is told where it is opened.')} />
     </>
   )
+}
+
+/** Why a column is not there. */
+function Beside({
+  of,
+  all,
+}: {
+  of: { data: { has_more: boolean } | undefined; error: unknown; isError: boolean; refetch: () => unknown }
+  all: string
+}) {
+  if (of.data?.has_more) return <p className="soft catalogue-beside">{all}</p>
+  return of.isError && of.data === undefined ? <Fault error={of.error} retry={of.refetch} /> : null
 }
 
 const CURL = () =>
