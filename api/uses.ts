@@ -23,7 +23,7 @@ export const usedBy = ({ uses, more }: Uses, scopes: Scopes) => ({
     const isOpen = permits(scopes, SCOPES[object])
     return {
       ...{ object, id, name: isOpen ? name : null, status },
-      ...{ parts: isOpen ? parts : parts.map(part => ({ id: part.id, name: null })), prevents_deletion: blocks },
+      ...{ parts: isOpen ? parts : [], prevents_deletion: blocks },
     }
   }),
   used_by_has_more: more,

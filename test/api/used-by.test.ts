@@ -95,7 +95,7 @@ test('an entitlement: steps and branches of automations, conditions, grants', as
   const names = (await read('entitlements/gold', key)).used_by.map(({ object, id, name, parts }: Use) => [object, id, name, parts.length])
   expect(names).toEqual(
     expect.arrayContaining([
-      ['automation', giving, null, 2],
+      ['automation', giving, null, 0],
       ['segment', segment, 'Gold', 0],
     ]),
   )
