@@ -7056,7 +7056,7 @@ export interface components {
             name: string | null;
             /** @description As its resource has it; `main` for the main offering. */
             status: string | null;
-            /** @description The steps of an automation, groups of an experiment or keys of a payload that name it. */
+            /** @description The steps of an automation, groups of an experiment or keys of a payload that name it; likewise. */
             parts: {
                 id: string;
                 name: string | null;

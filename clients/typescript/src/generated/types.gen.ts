@@ -2223,7 +2223,7 @@ export type UsedBy = Array<{
      */
     status: string | null;
     /**
-     * The steps of an automation, groups of an experiment or keys of a payload that name it.
+     * The steps of an automation, groups of an experiment or keys of a payload that name it; likewise.
      */
     parts: Array<{
         id: string;
