@@ -11,6 +11,7 @@ const isDeno = 'Deno' in globalThis
 /** What takes minutes in a browser is run by name: `npm run test:console`. */
 const BY_NAME = [
   'console/automations',
+  'console/catalogue',
   'console/states',
   'console/charts',
   'console/customers',

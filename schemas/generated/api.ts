@@ -330,6 +330,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/unmapped-products": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List products of stores that no product links
+         * @description Those with purchases that were recorded while no product linked them, and that none links now.
+         */
+        get: operations["v4ListUnmappedProducts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/products/{product_id}": {
         parameters: {
             query?: never;
@@ -7021,6 +7047,29 @@ export interface components {
         HasNoMore: false;
         /** @description Pass it unchanged as `starting_after`. Present only when `has_more` is true. */
         NextCursor: string;
+        /** @description What names it, at most 50 of each kind, what prevents its deletion first; in answers about one alone. */
+        UsedBy: {
+            /** @enum {string} */
+            object: "automation" | "entitlement" | "experiment" | "offering" | "remote_configuration" | "screen" | "segment";
+            id: string;
+            /** @description Null for a key without the scope of its resource. */
+            name: string | null;
+            /** @description As its resource has it; `main` for the main offering. */
+            status: string | null;
+            /** @description The steps of an automation, groups of an experiment or keys of a payload that name it; likewise. */
+            parts: {
+                id: string;
+                name: string | null;
+            }[];
+            prevents_deletion: boolean;
+        }[];
+        /** @description Whether more of a kind name it. */
+        UsedByHasMore: boolean;
+        /** @description Among the first 5,000. */
+        BoundedCount: {
+            count: number;
+            has_more: boolean;
+        };
         /**
          * Format: date-time
          * @description UTC, whole seconds.
@@ -7699,6 +7748,10 @@ export interface components {
             product_ids: string[];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
+            used_by?: components["schemas"]["UsedBy"];
+            used_by_has_more?: components["schemas"]["UsedByHasMore"];
+            active_purchases?: components["schemas"]["BoundedCount"];
+            active_grants?: components["schemas"]["BoundedCount"];
         };
         EntitlementList: {
             object: components["schemas"]["ListObject"];
@@ -9529,6 +9582,8 @@ export interface components {
             product_ids: string[];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
+            used_by?: components["schemas"]["UsedBy"];
+            used_by_has_more?: components["schemas"]["UsedByHasMore"];
         };
         OfferingList: {
             object: components["schemas"]["ListObject"];
@@ -9683,12 +9738,57 @@ export interface components {
             paddle_product_id: string | null;
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
+            used_by?: components["schemas"]["UsedBy"];
+            used_by_has_more?: components["schemas"]["UsedByHasMore"];
+            active_purchases?: components["schemas"]["BoundedCount"];
         };
         ProductList: {
             object: components["schemas"]["ListObject"];
             /** @enum {string} */
             url: "/v4/products";
             data: components["schemas"]["Product"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "object": "unmapped_product",
+         *       "id": "1207",
+         *       "platform": "app_store",
+         *       "store_product_id": "com.example.pro.yearly",
+         *       "base_plan_id": null,
+         *       "first_seen_at": "2026-03-01T09:00:00Z",
+         *       "last_seen_at": "2026-03-04T17:30:00Z",
+         *       "purchases": 12,
+         *       "users": 11,
+         *       "has_more": false
+         *     }
+         */
+        UnmappedProduct: {
+            /** @enum {string} */
+            object: "unmapped_product";
+            /** @description Of its first purchase. */
+            id: string;
+            /** @enum {string} */
+            platform: "app_store" | "play_store" | "stripe" | "paddle";
+            /** @description The store's id. */
+            store_product_id: string;
+            /** @description Of Google Play. */
+            base_plan_id: string | null;
+            first_seen_at: components["schemas"]["Time"];
+            last_seen_at: components["schemas"]["Time"];
+            /** @description At most 1,000 are counted. */
+            purchases: number;
+            /** @description Of these purchases. */
+            users: number;
+            /** @description Whether there are more purchases. */
+            has_more: boolean;
+        };
+        UnmappedProductList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/unmapped-products";
+            data: components["schemas"]["UnmappedProduct"][];
             has_more: components["schemas"]["HasMore"];
             next_cursor?: components["schemas"]["NextCursor"];
         };
@@ -11124,6 +11224,8 @@ export interface components {
             context_key: components["schemas"]["ScreenContextKey"];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
+            used_by?: components["schemas"]["UsedBy"];
+            used_by_has_more?: components["schemas"]["UsedByHasMore"];
         };
         /**
          * @example {
@@ -11159,6 +11261,8 @@ export interface components {
             context_key: components["schemas"]["ScreenContextKey"];
             created_at: components["schemas"]["Time"];
             updated_at: components["schemas"]["Time"];
+            used_by?: components["schemas"]["UsedBy"];
+            used_by_has_more?: components["schemas"]["UsedByHasMore"];
             /** @description Colour, as CSS writes it. */
             background: string;
             /** @description Locale that is shown when there is none for the user. */
@@ -13500,6 +13604,56 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListUnmappedProducts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page in the order of their ids; it may have fewer than `limit`, or none, and still be followed by another one. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnmappedProductList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -96,6 +96,7 @@ export type Scope = (typeof SCOPES)[number]
 export interface QueryDefaults {
   v4ListEntitlements: 'limit'
   v4ListProducts: 'limit'
+  v4ListUnmappedProducts: 'limit'
   v4ListUserPurchases: 'limit'
   v4ListUserPurchaseAttempts: 'limit'
   v4ListOfferings: 'limit'
@@ -537,6 +538,33 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: v.v4CreateProductBody,
       answer: { 201: v.answerProduct, 400: v.answerError, 401: v.answerError, 403: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4ListUnmappedProducts',
+    method: 'GET',
+    path: '/v4/unmapped-products',
+    tag: 'Products',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    secretKeyOnly: false,
+    scope: 'products:read',
+    secrets: [],
+    dryRun: null,
+    idempotent: false,
+    pagination: 'cursor',
+    body: null,
+    query: [
+      { name: 'limit', type: 'integer', array: false },
+      { name: 'starting_after', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4ListEntitlementsQuery,
+      body: null,
+      answer: { 200: v.answerUnmappedProductList, 400: v.answerError, 401: v.answerError, 403: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

@@ -27,6 +27,7 @@ export const answerProductList: ValidateFunction
 export const v4ListProductsQuery: ValidateFunction
 export const answerProduct: ValidateFunction
 export const v4CreateProductBody: ValidateFunction
+export const answerUnmappedProductList: ValidateFunction
 export const v4GetProductPath: ValidateFunction
 export const v4UpdateProductBody: ValidateFunction
 export const answerPurchaseList: ValidateFunction

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { withoutUses } from '../harness/catalogue.ts'
 
 let api: TestApi
 beforeAll(async () => {
@@ -27,6 +28,7 @@ describe('a screen', () => {
     const { id } = answer.body
     expect(id).toMatch(/^scr_[0-9a-z]{20}$/)
     expect([answer.status, answer.headers.get('location')]).toEqual([201, `/v4/screens/${id}`])
+    const uses = { used_by: [], used_by_has_more: false }
     const summary = {
       object: 'screen',
       id,
@@ -48,10 +50,11 @@ describe('a screen', () => {
       prod_key: api.project.projectKey,
       sandbox_key: `test_${api.project.projectKey}`,
       used: [],
+      ...uses,
     })
     expect((await api.call('GET', answer.body.url)).body).toEqual(answer.body)
     expect((await api.call('GET', `${answer.body.url}?render=true`)).body).toEqual(answer.body)
-    expect((await api.call('GET', `${answer.body.url}?render=false`)).body).toEqual(summary)
+    expect((await api.call('GET', `${answer.body.url}?render=false`)).body).toEqual({ ...summary, ...uses })
     expect((await api.call('GET', `${answer.body.url}?render=`)).body.error.details[0].field).toBe('render')
   })
 
@@ -160,7 +163,7 @@ describe('a copy', () => {
       prod_key: original.prod_key,
       sandbox_key: original.sandbox_key,
     })
-    expect(await entriesOf(body.id)).toMatchObject([{ operation: 'v4CopyScreen', before: null, after: body }])
+    expect(await entriesOf(body.id)).toMatchObject([{ operation: 'v4CopyScreen', before: null, after: withoutUses(body) }])
   })
 
   test('has a name of at most 256 characters, of any number of bytes', async () => {
@@ -186,7 +189,7 @@ test('the list has summaries, newest first, and continues after a cursor', async
   await api.pool.query(`update screens set created_at = '2025-01-01' where id = $1`, [ids[4]])
   const first = await api.call('GET', '/v4/screens?limit=2', { key })
   expect(first.body).toMatchObject({ object: 'list', url: '/v4/screens', has_more: true, next_cursor: ids[1] })
-  expect(first.body.data[0]).toEqual((await api.call('GET', `/v4/screens/${ids[0]}?render=false`, { key })).body)
+  expect(first.body.data[0]).toEqual(withoutUses((await api.call('GET', `/v4/screens/${ids[0]}?render=false`, { key })).body))
   const rest = await api.call('GET', `/v4/screens?starting_after=${ids[1]}`, { key })
   expect([...first.body.data, ...rest.body.data].map(screen => screen.id)).toEqual(ids)
   expect([rest.body.has_more, 'next_cursor' in rest.body]).toEqual([false, false])

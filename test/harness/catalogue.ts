@@ -12,10 +12,12 @@ export async function recordPurchase(
     until?: number
     user?: string | null
     sharedWith?: string
+    environment?: number
+    isUnmapped?: boolean
   },
 ): Promise<void> {
   const { platform = 'app_store', product, basePlan = null, from = -1, until = 1, user = 'QON_buyer', sharedWith } = purchase
-  const environment = api.project.production
+  const { environment = api.project.production, isUnmapped = false } = purchase
   const { rows } = await api.pool.query<{ id: number }>(
     `insert into lineages (environment, platform, lineage, user_id) values ($1, $2, gen_random_uuid(), $3) returning id`,
     [environment, platform, user],
@@ -23,9 +25,9 @@ export async function recordPurchase(
   const lineage = rows[0]!.id
   await api.pool.query(
     `insert into purchases (environment, lineage, user_id, platform, store_product_id, base_plan_id, is_subscription, currency, price,
-       amount, purchased_at, created_at, access_until, auto_renewing)
-     values ($1, $2, $3, $4, $5, $6, true, 'USD', '1', 1, now() + make_interval(hours => $7), now(), now() + make_interval(hours => $8), true)`,
-    [environment, lineage, user, platform, product, basePlan, from, until],
+       amount, purchased_at, created_at, access_until, auto_renewing, is_unmapped)
+     values ($1, $2, $3, $4, $5, $6, true, 'USD', '1', 1, now() + make_interval(hours => $7), now(), now() + make_interval(hours => $8), true, $9)`,
+    [environment, lineage, user, platform, product, basePlan, from, until, isUnmapped],
   )
   if (sharedWith)
     await api.pool.query('insert into lineage_shares (environment, lineage, user_id) values ($1, $2, $3)', [
@@ -33,6 +35,12 @@ export async function recordPurchase(
       lineage,
       sharedWith,
     ])
+}
+
+/** An object as lists and audit entries have it: without what names it. */
+export function withoutUses<Body extends object>(body: Body) {
+  const { used_by, used_by_has_more, active_purchases, active_grants, ...plain } = body as Body & Record<string, unknown>
+  return plain
 }
 
 /** Inserts a group, with the id `group`, of an experiment in this status. */

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { TestApi } from './api.ts'
+import { recordPurchase } from './catalogue.ts'
 import { endedDelivery } from './job-rows.ts'
 import { product, purchaseOf, userOf } from './purchases.ts'
 import { expectSound } from './sound-pages.ts'
@@ -71,6 +72,29 @@ export const consolePages = ({
     drawers: ['give', 'properties', 'why', 'json', 'erase', 'test-event'].map(name => `at=${name}`),
   },
   { name: 'events', path: '/events', full: '[data-row]', empty: '.empty', drawers: [`at=${event}`] },
+  {
+    name: 'catalogue',
+    path: '/catalogue',
+    full: '[data-row]',
+    empty: '.empty',
+    drawers: ['at=new', 'at=one.pro', 'at=edit.pro', 'at=delete.pro', 'at=one.constructor'],
+  },
+  {
+    name: 'offerings',
+    isTab: true,
+    path: '/catalogue?tab=offerings',
+    full: '[data-row]',
+    empty: '.empty',
+    drawers: ['at=new', 'at=one.__proto__', 'at=edit.__proto__', 'at=delete.constructor'],
+  },
+  {
+    name: 'entitlements',
+    isTab: true,
+    path: '/catalogue?tab=entitlements',
+    full: '[data-row]',
+    empty: '.empty',
+    drawers: ['at=new', 'at=one.__proto__', 'at=edit.__proto__', 'at=delete.constructor'],
+  },
   { name: 'automations', path: '/automations', full: '.automations-title', empty: '.empty', drawers: [] },
   {
     name: 'automation',
@@ -134,8 +158,7 @@ export type Told = {
 /** A project whose every text is hostile: names, products, campaigns, screens, properties, views, annotations, keys. */
 export async function tellHostile(api: TestApi): Promise<Told> {
   await product(api, { id: 'pro', apple_product_id: 'pro.monthly' })
-  for (const id of ['__proto__', 'constructor', 'e'.repeat(255)])
-    await api.call('POST', '/v4/entitlements', { body: { id, product_ids: ['pro'] } })
+  await hostileCatalogue(api)
   const sales = HOSTILE.flatMap((text, n) =>
     [2, 9, 40].map(days => ({
       event_id: `sale-${n}-${days}`,
@@ -191,6 +214,19 @@ export async function tellHostile(api: TestApi): Promise<Told> {
     automation,
     run,
   }
+}
+
+/** Products, offerings and entitlements of hostile ids and texts, and products of stores that nothing links. */
+async function hostileCatalogue(api: TestApi): Promise<void> {
+  const ids = ['__proto__', 'constructor', 'e'.repeat(255)]
+  for (const [n, id] of ids.entries())
+    await product(api, { id, apple_product_id: HOSTILE[n], google_product_id: HOSTILE[n + 3], google_base_plan_id: 'b'.repeat(255) })
+  for (const [n, id] of ids.entries()) {
+    await api.call('POST', '/v4/offerings', { body: { id: id.slice(0, 64), product_ids: ['pro', ...ids] } })
+    const description = n === 0 ? LONGEST : HOSTILE[n + 4]
+    await api.call('POST', '/v4/entitlements', { body: { id, description, product_ids: n === 0 ? ['pro', ...ids] : ['pro'] } })
+  }
+  for (const text of HOSTILE.slice(4)) await recordPurchase(api, { product: `unknown ${text}`, user: null, isUnmapped: true })
 }
 
 /** Runs of automations with such names, one of them with such texts in its steps; returns its id. */

@@ -2,9 +2,11 @@ import { expect } from 'vitest'
 import { drainMarks } from '../../domain/analytics/folding/drain.ts'
 import { scanAlerts } from '../../domain/oversight/alerts/scan.ts'
 import type { TestApi, TestProjectKeys } from '../harness/api.ts'
+import { recordPurchase } from '../harness/catalogue.ts'
 import type { Answer } from '../harness/client.ts'
 import { type Described, operations } from '../harness/described.ts'
 import { ENDS_KEY, type OperationRequests, operationRequests, type Request, SANDBOX_ONLY } from '../harness/operation-requests.ts'
+import { unique } from '../harness/resource-makers.ts'
 import { idsOf, projectRowsOf, type Rows, rowsOf } from '../harness/rows.ts'
 import { storedIntegration } from '../harness/stored-integration.ts'
 
@@ -59,6 +61,7 @@ export async function fullHome(api: TestApi, reads: Described[]): Promise<Home &
   await api.call('GET', '/v4/analytics/insights', { key: keys.secret })
   await storedIntegration(api.pool, keys.production, { slug: 'slack', active: 2 })
   await scanAlerts(api.pool)
+  await recordPurchase(api, { product: unique('unlinked'), environment: keys.production, user: null, isUnmapped: true })
   return { ...(await snapshotOf(api, keys, home, keys.production)), requests }
 }
 

@@ -71,7 +71,7 @@ test('annotations say what a tool does', async () => {
 describe('the list has what the token may call', () => {
   test('by its scopes', async () => {
     const { token: few } = await newGrant(api, api.project, { scopes: ['products:read', 'events:write'] })
-    expect(await names('', few)).toEqual(['list_products', 'get_product', 'create_events'])
+    expect(await names('', few)).toEqual(['list_products', 'list_unmapped_products', 'get_product', 'create_events'])
   })
 
   test('by the role of the operator, as it is now', async () => {
@@ -90,6 +90,6 @@ describe('the list has what the token may call', () => {
   test('by the address', async () => {
     expect((await names('?toolsets=products,test_clock')).slice(0, 2)).toEqual(['list_products', 'create_product'])
     const read = await names('?toolsets=products&read_only=true')
-    expect(read).toEqual(['list_products', 'get_product'])
+    expect(read).toEqual(['list_products', 'list_unmapped_products', 'get_product'])
   })
 })

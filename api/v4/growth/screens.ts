@@ -10,10 +10,14 @@ import {
   renameScreen,
   type ScreenChange,
 } from '../../../domain/growth/screens/screen.ts'
+import { SCREEN_USES } from '../../../domain/growth/screens/uses.ts'
 import { audit } from '../../../domain/kernel/audit/record.ts'
+import { readUses } from '../../../domain/kernel/references/uses.ts'
 import { openKey } from '../../../domain/projects/settings.ts'
+import type { Db } from '../../../store/connect.ts'
 import { type ApiDeps, inTransaction, onPool } from '../../operation.ts'
 import { cursorPage, restartedHeader } from '../../pagination.ts'
+import { usedBy, type Viewed } from '../../uses.ts'
 
 const summary = ({ id, name, status, type, context_key, created_at, updated_at }: ScreenSummaryRow) => ({
   object: 'screen' as const,
@@ -43,6 +47,12 @@ const changed = ({ before, after }: ScreenChange & { before: ScreenSummaryRow })
   after: summary(after),
 })
 
+/** With what names it, as the answers about one alone have it. */
+const withUses = async <Shown extends { id: string }>(db: Db, { principal, environment }: Viewed, shown: Shown) => ({
+  ...shown,
+  ...usedBy(await readUses(db, environment, shown.id, SCREEN_USES), principal.scopes),
+})
+
 export const v4ListScreens = onPool('v4ListScreens', async ({ query: { limit, starting_after }, environment, db }) => {
   const { rows, restarted } = await listScreens(db, environment, limit, starting_after)
   return { body: cursorPage({ url: '/v4/screens', rows, limit, item: summary }), headers: restartedHeader(restarted) }
@@ -52,20 +62,22 @@ export const v4CreateScreen = inTransaction('v4CreateScreen', async call => {
   const { body, environment, trail, tx } = call
   const row = await createScreen(tx, environment, body.name)
   await audit(tx, trail, { resource: 'screen', id: row.id, after: summary(row) })
-  return { body: screen(row, call) }
+  return { body: await withUses(tx, call, screen(row, call)) }
 })
 
 export const v4GetScreen = onPool('v4GetScreen', async call => {
   const { path, query, environment, db } = call
-  if (!query.render) return { body: summary(await getScreenSummary(db, environment, path.screen_id)) }
-  return { body: screen(await getScreen(db, environment, path.screen_id), call) }
+  const shown = query.render
+    ? screen(await getScreen(db, environment, path.screen_id), call)
+    : summary(await getScreenSummary(db, environment, path.screen_id))
+  return { body: await withUses(db, call, shown) }
 })
 
 export const v4UpdateScreen = inTransaction('v4UpdateScreen', async call => {
   const { path, body, environment, trail, tx } = call
   const { before, after } = await renameScreen(tx, environment, path.screen_id, body.name)
   if (before) await audit(tx, trail, changed({ before, after }))
-  return { body: screen(after, call) }
+  return { body: await withUses(tx, call, screen(after, call)) }
 })
 
 export const v4DeleteScreen = inTransaction('v4DeleteScreen', async ({ path, environment, trail, tx }) => {
@@ -75,15 +87,16 @@ export const v4DeleteScreen = inTransaction('v4DeleteScreen', async ({ path, env
   return { body: undefined }
 })
 
-export const v4CopyScreen = inTransaction('v4CopyScreen', async ({ path, environment, trail, tx }) => {
+export const v4CopyScreen = inTransaction('v4CopyScreen', async call => {
+  const { path, environment, trail, tx } = call
   const made = summary(await copyScreen(tx, environment, path.screen_id))
   await audit(tx, trail, { resource: 'screen', id: made.id, after: made })
-  return { body: made }
+  return { body: await withUses(tx, call, made) }
 })
 
 export const v4PublishScreen = inTransaction('v4PublishScreen', async call => {
   const { path, environment, trail, tx } = call
   const { before, after } = await publishScreen(tx, environment, path.screen_id)
   if (before) await audit(tx, trail, changed({ before, after }))
-  return { body: screen(after, call) }
+  return { body: await withUses(tx, call, screen(after, call)) }
 })

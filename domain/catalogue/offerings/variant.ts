@@ -27,10 +27,11 @@ export async function copyAsVariant(
   // Products are locked before offerings, as in every transaction. A product that is being deleted is left out.
   const existing = await lockExistingProducts(tx, environment, product_ids)
   const { rowCount } = await tx.query(
-    `insert into offerings (environment, id, variant_of, created_at, updated_at)
-     select $1, $2, $3, t, t from date_trunc('second', environment_now($1)) t
-     on conflict (environment, id) do update set updated_at = excluded.updated_at where offerings.variant_of = excluded.variant_of`,
-    [environment, id, group],
+    `insert into offerings (environment, id, variant_of, copied_from, created_at, updated_at)
+     select $1, $2, $3, $4, t, t from date_trunc('second', environment_now($1)) t
+     on conflict (environment, id) do update set updated_at = excluded.updated_at, copied_from = excluded.copied_from
+       where offerings.variant_of = excluded.variant_of`,
+    [environment, id, group, source],
   )
   if (rowCount === 0) throw conflict(`the id ${id} of the group's offering is taken`)
   await replaceProducts(

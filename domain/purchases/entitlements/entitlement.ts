@@ -5,6 +5,7 @@ import type { Environment } from '../../kernel/environment.ts'
 import { type Page, pageOf } from '../../kernel/page.ts'
 import { automationNaming } from '../../kernel/references/automation-naming.ts'
 import { alreadyExists, conflict, type Holder, inUse, notFound } from '../../kernel/refusal.ts'
+import { GRANTS } from './uses.ts'
 
 /** An access right, and the products that give it, in the caller's order. */
 export type Entitlement = { id: string; description: string | null; product_ids: string[]; created_at: string; updated_at: string }
@@ -93,11 +94,10 @@ export async function updateEntitlement(
 }
 
 async function userWithGrant(tx: Tx, environment: Environment, id: string): Promise<Holder | null> {
-  const { rows } = await tx.query<Holder>(
-    `select 'user' as kind, g.user_id as id, null as title from grants g cross join environment_now($1) t
-     where g.environment = $1 and g.entitlement_id = $2 and (g.expires_at is null or g.expires_at > t) limit 1`,
-    [environment, id],
-  )
+  const { rows } = await tx.query<Holder>(`select 'user' as kind, user_id as id, null as title from (${GRANTS}) g where gives limit 1`, [
+    environment,
+    id,
+  ])
   return rows[0] ?? null
 }
 

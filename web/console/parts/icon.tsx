@@ -50,6 +50,7 @@ const PATHS = {
   user: 'M12 11.500a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM4 20.500c0-4 3.500-6.500 8-6.500s8 2.500 8 6.500',
   runs: 'M5 5l7 7-7 7zM13 5l7 7-7 7z',
   audit: 'M5 3h10l4 4v14H5zM14.500 3.500V8H19M8.500 12.500h7m-7 4h5',
+  catalogue: 'M4 8.500l8-4.500 8 4.500v7L12 20l-8-4.500zM4 8.500l8 4.500 8-4.500M12 13v7',
 } as const
 
 export type IconName = keyof typeof PATHS

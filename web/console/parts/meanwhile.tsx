@@ -1,3 +1,4 @@
+import './meanwhile.css'
 import { Button } from '@mantine/core'
 import { type AnyInput, addressOfCall, type Input, type OperationName, type Result } from '../data/operations.ts'
 import { usePlace } from '../data/place.ts'

@@ -66,7 +66,14 @@ export default function PickList(props: PickProps) {
             aria-label={t('Find in {name}', { name })}
           />
         )}
-        <Combobox.Options className="pick-options" aria-label={name} tabIndex={0}>
+        <Combobox.Options
+          className="pick-options"
+          aria-label={name}
+          tabIndex={0}
+          // After a click on an option the focus is here: *Esc* closes the list, and not the window that it is in.
+          data-mantine-stop-propagation
+          onKeyDown={({ key }) => key === 'Escape' && store.closeDropdown()}
+        >
           {groupsOf(found.slice(0, MOST)).map(([group, own]) =>
             group === '' ? (
               own.map(option => <Choice key={option.code} option={option} chosen={chosen} />)

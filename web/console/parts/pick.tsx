@@ -70,6 +70,8 @@ export function PickButton({ name, text, icon, on, dashed, isFilter, opened, ...
       className={['chip', on && 'on', dashed && 'dashed'].filter(Boolean).join(' ')}
       aria-haspopup="listbox"
       aria-expanded={opened}
+      // *Esc* closes the list, and not the window that it is in.
+      data-mantine-stop-propagation={opened || undefined}
       aria-label={text === name ? name : `${name}: ${text}`}
       title={text.length > 40 ? text : undefined}
       data-filter={isFilter}

@@ -21,6 +21,10 @@ export const NAVIGATION: readonly { group: string; entries: readonly Entry[] }[]
     ],
   },
   {
+    group: 'Growth',
+    entries: [{ to: '/catalogue', icon: 'catalogue', text: 'Catalogue', key: 'k' }],
+  },
+  {
     group: 'What happens',
     entries: [
       { to: '/automations', icon: 'flow', text: 'Automations', key: 'a' },

@@ -2209,6 +2209,43 @@ export type HasNoMore = false;
 export type NextCursor = string;
 
 /**
+ * What names it, at most 50 of each kind, what prevents its deletion first; in answers about one alone.
+ */
+export type UsedBy = Array<{
+    object: 'automation' | 'entitlement' | 'experiment' | 'offering' | 'remote_configuration' | 'screen' | 'segment';
+    id: string;
+    /**
+     * Null for a key without the scope of its resource.
+     */
+    name: string | null;
+    /**
+     * As its resource has it; `main` for the main offering.
+     */
+    status: string | null;
+    /**
+     * The steps of an automation, groups of an experiment or keys of a payload that name it; likewise.
+     */
+    parts: Array<{
+        id: string;
+        name: string | null;
+    }>;
+    prevents_deletion: boolean;
+}>;
+
+/**
+ * Whether more of a kind name it.
+ */
+export type UsedByHasMore = boolean;
+
+/**
+ * Among the first 5,000.
+ */
+export type BoundedCount = {
+    count: number;
+    has_more: boolean;
+};
+
+/**
  * UTC, whole seconds.
  */
 export type Time = string;
@@ -2780,6 +2817,10 @@ export type Entitlement = {
     product_ids: Array<string>;
     created_at: Time;
     updated_at: Time;
+    used_by?: UsedBy;
+    used_by_has_more?: UsedByHasMore;
+    active_purchases?: BoundedCount;
+    active_grants?: BoundedCount;
 };
 
 export type EntitlementList = {
@@ -4148,6 +4189,8 @@ export type Offering = {
     product_ids: Array<string>;
     created_at: Time;
     updated_at: Time;
+    used_by?: UsedBy;
+    used_by_has_more?: UsedByHasMore;
 };
 
 export type OfferingList = {
@@ -4261,12 +4304,54 @@ export type Product = {
     paddle_product_id: string | null;
     created_at: Time;
     updated_at: Time;
+    used_by?: UsedBy;
+    used_by_has_more?: UsedByHasMore;
+    active_purchases?: BoundedCount;
 };
 
 export type ProductList = {
     object: ListObject;
     url: '/v4/products';
     data: Array<Product>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type UnmappedProduct = {
+    object: 'unmapped_product';
+    /**
+     * Of its first purchase.
+     */
+    id: string;
+    platform: 'app_store' | 'play_store' | 'stripe' | 'paddle';
+    /**
+     * The store's id.
+     */
+    store_product_id: string;
+    /**
+     * Of Google Play.
+     */
+    base_plan_id: string | null;
+    first_seen_at: Time;
+    last_seen_at: Time;
+    /**
+     * At most 1,000 are counted.
+     */
+    purchases: number;
+    /**
+     * Of these purchases.
+     */
+    users: number;
+    /**
+     * Whether there are more purchases.
+     */
+    has_more: boolean;
+};
+
+export type UnmappedProductList = {
+    object: ListObject;
+    url: '/v4/unmapped-products';
+    data: Array<UnmappedProduct>;
     has_more: HasMore;
     next_cursor?: NextCursor;
 };
@@ -5343,6 +5428,8 @@ export type ScreenSummary = {
     context_key: ScreenContextKey;
     created_at: Time;
     updated_at: Time;
+    used_by?: UsedBy;
+    used_by_has_more?: UsedByHasMore;
 };
 
 export type Screen = {
@@ -5359,6 +5446,8 @@ export type Screen = {
     context_key: ScreenContextKey;
     created_at: Time;
     updated_at: Time;
+    used_by?: UsedBy;
+    used_by_has_more?: UsedByHasMore;
     /**
      * Colour, as CSS writes it.
      */
@@ -7430,6 +7519,70 @@ export type V4CreateProductResponses = {
 };
 
 export type V4CreateProductResponse = V4CreateProductResponses[keyof V4CreateProductResponses];
+
+export type V4ListUnmappedProductsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/unmapped-products';
+};
+
+export type V4ListUnmappedProductsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListUnmappedProductsError = V4ListUnmappedProductsErrors[keyof V4ListUnmappedProductsErrors];
+
+export type V4ListUnmappedProductsResponses = {
+    /**
+     * A page in the order of their ids; it may have fewer than `limit`, or none, and still be followed by another one.
+     */
+    200: UnmappedProductList;
+};
+
+export type V4ListUnmappedProductsResponse = V4ListUnmappedProductsResponses[keyof V4ListUnmappedProductsResponses];
 
 export type V4DeleteProductData = {
     body?: never;
