@@ -82,6 +82,12 @@ export default function MakeSegment<Name extends ListName>({ from, input, name: 
   return (
     <form
       className="make-segment"
+      onKeyDown={event => {
+        if (event.key !== 'Escape') return
+        // The drawer behind stays open.
+        event.preventDefault()
+        close()
+      }}
       onSubmit={event => {
         event.preventDefault()
         if (name.trim() !== '') void make()

@@ -1,4 +1,4 @@
-import { type ComponentProps, lazy, Suspense, useState } from 'react'
+import { type ComponentProps, lazy, Suspense, useRef, useState } from 'react'
 import { usePlace } from '../data/place.ts'
 import { useDenied } from '../data/session.ts'
 import { Act } from './act.tsx'
@@ -14,15 +14,28 @@ type Props = Omit<ComponentProps<typeof MakeSegment>, 'onClose'>
 export function SegmentOf(props: Props) {
   const denied = useDenied('editor', usePlace()?.project)
   const [isOpen, setOpen] = useState(false)
-  if (isOpen && denied === undefined)
-    return (
-      <Suspense fallback={null}>
-        <Form {...props} onClose={() => setOpen(false)} />
-      </Suspense>
-    )
+  const place = useRef<HTMLDivElement>(null)
+  const close = () => {
+    setOpen(false)
+    requestAnimationFrame(() => place.current?.querySelector('button')?.focus())
+  }
   return (
-    <Act denied={denied} size="compact-sm" variant="default" leftSection={<Icon name="segment" size={13} />} onClick={() => setOpen(true)}>
-      {t('Make a segment')}
-    </Act>
+    <div className="segment-of" ref={place}>
+      {isOpen && denied === undefined ? (
+        <Suspense fallback={null}>
+          <Form {...props} onClose={close} />
+        </Suspense>
+      ) : (
+        <Act
+          denied={denied}
+          size="compact-sm"
+          variant="default"
+          leftSection={<Icon name="segment" size={13} />}
+          onClick={() => setOpen(true)}
+        >
+          {t('Make a segment')}
+        </Act>
+      )}
+    </div>
   )
 }

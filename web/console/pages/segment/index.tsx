@@ -57,8 +57,8 @@ export default function SegmentPage() {
         segment && (
           <>
             <ShowTheCall name="v4GetSegment" input={input} />
-            <To to="/charts/active-subscriptions" search={{ 'f.segment_id': id }} className="chip">
-              <Icon name="chart" size={14} />
+            <To to="/charts/active-subscriptions" search={{ 'f.segment_id': id }} className="chip small">
+              <Icon name="chart" size={13} />
               {t('Their charts')}
             </To>
             <Act denied={denied ?? system} size="xs" variant="default" onClick={() => open('delete')}>

@@ -67,7 +67,7 @@ export default function SegmentForm({
     <Modal
       opened
       onClose={onClose}
-      size={980}
+      size={1120}
       title={segment ? t('Edit the segment') : t('New segment')}
       lockScroll={false}
       closeButtonProps={{ 'aria-label': t('Close') }}

@@ -37,7 +37,7 @@ const columnsOf = (isAsked: boolean): readonly Column<Segment>[] => [
   },
   {
     key: 'people',
-    head: t('People'),
+    head: t('Who'),
     cell: ({ conditions, listed }) => (
       <span className="segment-words">
         <bdi title={conditionsInWords(conditions)}>{conditionsInWords(conditions)}</bdi>

@@ -27,10 +27,10 @@ export const CHOICES: Readonly<Record<string, Readonly<Record<string, string>>>>
     active: 'paid',
     trial: 'in trial',
     billing_retry: 'in billing retry or grace',
-    expired: 'expired after having paid',
+    expired: 'expired, once paid',
     none: 'none',
   },
-  auto_renew: { on: 'on', off: 'off', none: 'none, without a subscription' },
+  auto_renew: { on: 'on', off: 'off', none: 'none' },
 }
 
 const SUBSCRIPTION = 'Subscription'
@@ -44,7 +44,7 @@ export const METRICS: Readonly<Record<string, Metric>> = {
   auto_renew: { kind: 'choice', label: 'Renewal', group: SUBSCRIPTION },
   is_paused: { kind: 'flag', label: 'Has a paused subscription', group: SUBSCRIPTION },
   planned_product_id: { kind: 'text', label: 'Planned product', group: SUBSCRIPTION },
-  purchases_count: { kind: 'count', label: 'Payments', group: SUBSCRIPTION },
+  purchases_count: { kind: 'count', label: 'Number of payments', group: SUBSCRIPTION },
   revenue_usd: { kind: 'money', label: 'Revenue in USD', group: SUBSCRIPTION },
   country: { kind: 'country', label: 'Country', group: PERSON },
   target_platform: { kind: 'choice', label: 'Platform', group: PERSON },

@@ -4,7 +4,7 @@ import { agoValue, type TimeForm, timeFormOf, UNITS, type Unit } from './span.ts
 
 const FORMS: readonly { value: TimeForm['is']; label: string }[] = [
   { value: 'ago', label: 'ago' },
-  { value: 'day', label: 'a day (UTC)' },
+  { value: 'day', label: 'a day' },
   { value: 'exact', label: 'a moment' },
 ]
 const FIRST: Readonly<Record<TimeForm['is'], string>> = { ago: '-P30D', day: '', exact: 'T00:00:00Z' }
@@ -54,7 +54,8 @@ function Field({ form, isWrong, onChange }: { form: TimeForm; isWrong: boolean; 
       <TextInput
         type="date"
         size="xs"
-        aria-label={t('Day')}
+        aria-label={t('Day, in UTC')}
+        title={t('Day, in UTC')}
         value={form.day}
         error={isWrong}
         onChange={({ currentTarget }) => onChange(currentTarget.value)}

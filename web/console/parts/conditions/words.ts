@@ -12,11 +12,17 @@ const TURNING = /[\u202A-\u202E\u2066-\u2069]/g
 
 /** The conditions as a sentence without its end: `Country is Germany and App version is at least 2.4`. All of them must hold. */
 export const conditionsInWords = (conditions: readonly ConditionInput[], nameOf: NameOf = (_, id) => id): string =>
-  (conditions.length === 0 ? t('everybody') : conditions.map(one => conditionText(one, nameOf)).join(t(', and '))).replaceAll(TURNING, '')
+  (conditions.length === 0
+    ? t('Everybody')
+    : conditions.map((one, n) => (n === 0 ? conditionText(one, nameOf) : inside(conditionText(one, nameOf)))).join(t(', and '))
+  ).replaceAll(TURNING, '')
+
+/** Within a sentence. What begins with several capitals is a name. */
+const inside = (text: string) => (/^[A-Z][a-z ]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text)
 
 function conditionText(condition: ConditionInput, nameOf: NameOf): string {
   const text = plainText(condition, nameOf)
-  return condition.negate ? t('not ({text})', { text }) : text
+  return condition.negate ? t('Not ({text})', { text: inside(text) }) : text
 }
 
 function plainText({ metric, comparator, value }: ConditionInput, nameOf: NameOf): string {
@@ -30,14 +36,14 @@ function plainText({ metric, comparator, value }: ConditionInput, nameOf: NameOf
     case 'segment':
     case 'experiment':
       return t('{how} the {kind} {name}', {
-        how,
+        how: how.charAt(0).toUpperCase() + how.slice(1),
         kind: kindOf(metric),
         name: quoted(nameOf(metric === 'segment' ? 'segment' : 'experiment', value)),
       })
     case 'context':
       return comparator === 'eq'
-        ? t('is in an experiment {key}', { key: keyText(value) })
-        : t('is in no experiment {key}', { key: keyText(value) })
+        ? t('Is in an experiment {key}', { key: keyText(value) })
+        : t('Is in no experiment {key}', { key: keyText(value) })
     case 'country':
       return `${what} ${how} ${comparator === 'eq' || comparator === 'ne' ? countryText(value) : quoted(value)}`
     case 'choice':
