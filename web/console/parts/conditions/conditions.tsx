@@ -94,7 +94,9 @@ function Rule({
     // biome-ignore lint/a11y/useSemanticElements: a fieldset cannot be laid out in columns everywhere
     <div className="rule" role="group" aria-label={t('Condition {n}', { n: at + 1 })}>
       <span className="rule-and">{at > 0 ? t('and') : ''}</span>
-      <MetricPick metric={metric} references={references} onPick={picked => onChange(withMetric(condition, picked))} />
+      <div className="rule-metric">
+        <MetricPick metric={metric} references={references} onPick={picked => onChange(withMetric(condition, picked))} />
+      </div>
       <NativeSelect
         className="rule-compare"
         size="xs"
@@ -106,18 +108,20 @@ function Rule({
       <div className="rule-value">
         <Value of={condition} isWrong={faults.length > 0} onChange={value => onChange({ ...condition, value })} />
       </div>
-      <button
-        type="button"
-        className={negate ? 'chip small on' : 'chip small'}
-        aria-pressed={negate}
-        title={t('Turns this condition round')}
-        onClick={() => onChange({ ...condition, negate: !negate })}
-      >
-        {t('not')}
-      </button>
-      <button type="button" className="icon-button" aria-label={t('Remove condition {n}', { n: at + 1 })} onClick={onRemove}>
-        <Icon name="close" size={14} />
-      </button>
+      <div className="rule-acts">
+        <button
+          type="button"
+          className={negate ? 'chip small on' : 'chip small'}
+          aria-pressed={negate}
+          title={t('Turns this condition round')}
+          onClick={() => onChange({ ...condition, negate: !negate })}
+        >
+          {t('not')}
+        </button>
+        <button type="button" className="icon-button" aria-label={t('Remove condition {n}', { n: at + 1 })} onClick={onRemove}>
+          <Icon name="close" size={14} />
+        </button>
+      </div>
       {faults.length > 0 && (
         <p className="rule-fault" role="alert">
           {faults.join('; ')}
