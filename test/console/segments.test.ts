@@ -22,7 +22,7 @@ beforeAll(async () => {
   api = await startApi({ console: await builtConsole() })
   make = growth(api)
   const events = Array.from({ length: PEOPLE }, (_, n) => ({
-    ...{ event_id: `e${n}`, event_name: 'subscription_started', identity_id: `person-${n}`, happened_at: iso(-n) },
+    ...{ event_id: `e${n}`, event_name: 'subscription_started', identity_id: `person-${n}`, happened_at: iso(-n - 0.1) },
     ...{ platform: 'iOS', product_id: 'pro', price: '10.00', currency: 'USD', device: { country: n % 3 === 0 ? 'DE' : 'US' } },
     transaction: { transaction_id: `t${n}`, original_transaction_id: `t${n}`, expires_at: iso(30 - n) },
   }))
@@ -133,6 +133,7 @@ test('a refused value is said at its condition; what was typed stays when the fo
   await dialog().getByLabel(/^Name/).press('Enter')
   await page.getByRole('alert').getByText('Name: now Theirs').waitFor()
   await button('Save mine', dialog()).press('Enter')
+  await dialog().waitFor({ state: 'detached' })
   await page.getByRole('heading', { name: 'Germans who pay', level: 1 }).waitFor()
   expect((await get(`/v4/segments/${segment}`)).conditions).toHaveLength(3)
 })

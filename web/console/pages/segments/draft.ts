@@ -1,6 +1,7 @@
 import type { ConditionInput, Segment } from '../../../../clients/typescript/src/index.ts'
 import { usePlace } from '../../data/place.ts'
 import { conditionsInWords } from '../../parts/conditions/words.ts'
+import { type Difference, differences } from '../../parts/meanwhile.tsx'
 import { counted, t } from '../../parts/t.ts'
 import type { PreviewBody } from './use-preview.ts'
 
@@ -44,12 +45,19 @@ export const isReady = ({ name, list }: Draft): boolean => {
 }
 
 /** What somebody compares when another one has changed the segment meanwhile. */
-export const inWords = ({ name, conditions, listed }: Segment) => ({
+const inWords = ({ name, conditions, listed }: Segment) => ({
   name,
   conditions: conditionsInWords(conditions),
   list: listed === null ? t('none') : counted(listed, '{n} person', '{n} people'),
 })
-export const FIELDS = { name: t('Name'), conditions: t('People'), list: t('List') }
+const FIELDS = { name: t('Name'), conditions: t('People'), list: t('List') }
+
+/** What somebody else has stored since. A list may have been replaced by one of as many people: then the time alone tells. */
+export function changesSince(before: Segment, now: Segment): Difference[] {
+  const found = differences(inWords(before), inWords(now), FIELDS)
+  const isOther = found.length === 0 && now.updated_at !== before.updated_at && now.listed !== null
+  return isOther ? [{ field: FIELDS.list, theirs: t('other people, {many}', { many: inWords(now).list }) }] : found
+}
 
 const all = new Map<string, Draft>()
 

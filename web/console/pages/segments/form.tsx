@@ -6,11 +6,11 @@ import { useOne, useWrite } from '../../data/write.ts'
 import { Conditions } from '../../parts/conditions/conditions.tsx'
 import { conditionsInWords } from '../../parts/conditions/words.ts'
 import { Fault } from '../../parts/fault.tsx'
-import { type Difference, differences, Newer, useLook } from '../../parts/meanwhile.tsx'
+import { type Difference, Newer, useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
 import { t } from '../../parts/t.ts'
 import { say } from '../../parts/undo.tsx'
-import { bodyOf, type Draft, draftOf, FIELDS, inWords, isReady, NEW, previewOf, useKept, without } from './draft.ts'
+import { bodyOf, changesSince, type Draft, draftOf, isReady, NEW, previewOf, useKept, without } from './draft.ts'
 import { ListField } from './list-field.tsx'
 import { Preview } from './preview.tsx'
 import { usePreview } from './use-preview.ts'
@@ -53,10 +53,10 @@ export default function SegmentForm({
     setFailed(undefined)
     if (before === undefined) return done((await making.send({ body })).id, t('The segment is made'))
     const now = await look()
-    if (now.updated_at !== before.updated_at) {
+    const found = changesSince(before, now)
+    if (found.length > 0) {
       setBefore(now)
-      const found = differences(inWords(before), inWords(now), FIELDS)
-      if (found.length > 0) return setNewer({ segment: now, found })
+      return setNewer({ segment: now, found })
     }
     await changing.send({ path: { segment_id: before.id }, body })
     done(before.id, t('The segment is saved'))
