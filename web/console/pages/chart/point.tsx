@@ -17,7 +17,7 @@ import type { Question } from './question.ts'
 type Number = { start_time?: number; series?: string; segment?: string }
 
 /** What is behind a number of the chart: the facts, and how they became the number. `at` is the start of its bucket, or `all`. */
-export function Point({ question, chart, at }: { question: Question; chart: AnalyticsChart; at: string }) {
+export default function Point({ question, chart, at }: { question: Question; chart: AnalyticsChart; at: string }) {
   const { code, search, zone, unit, split, range } = question
   const query = useSameEnd(question.query, 'to', range)
   const [, set] = useAddress()
