@@ -9,7 +9,7 @@ import { useRead } from '../../data/read.ts'
 import { useDenied } from '../../data/session.ts'
 import { Act } from '../../parts/act.tsx'
 import { Card, Pairs } from '../../parts/card.tsx'
-import { conditionsInWords } from '../../parts/conditions/words.ts'
+import { ConditionsInWords } from '../../parts/conditions/named-pick.tsx'
 import { Copy } from '../../parts/copy.tsx'
 import { DataState } from '../../parts/data-state.tsx'
 import { Empty } from '../../parts/empty.tsx'
@@ -113,7 +113,7 @@ function Who({ segment, onList }: { segment: Segment; onList: () => void }) {
   return (
     <Card title={t('Who is in it')} right={<ShowTheCall name="v4PreviewSegment" input={input} />}>
       <p className="segment-rule">
-        <bdi>{conditionsInWords(segment.conditions)}</bdi>
+        <ConditionsInWords conditions={segment.conditions} />
       </p>
       {segment.listed !== null && (
         <p className="segment-note">

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { Segment } from '../../../../clients/typescript/src/index.ts'
 import { useOne, useWrite } from '../../data/write.ts'
 import { Conditions } from '../../parts/conditions/conditions.tsx'
-import { conditionsInWords } from '../../parts/conditions/words.ts'
+import { ConditionsInWords } from '../../parts/conditions/named-pick.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { type Difference, Newer, useLook } from '../../parts/meanwhile.tsx'
 import { ShowTheCall } from '../../parts/show-the-call.tsx'
@@ -120,7 +120,7 @@ export default function SegmentForm({
           </div>
           <div className="segment-form-side">
             <p className="segment-sentence">
-              <bdi>{conditionsInWords(draft.conditions)}</bdi>
+              <ConditionsInWords conditions={draft.conditions} />
             </p>
             <Preview
               of={preview}

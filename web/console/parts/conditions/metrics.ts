@@ -82,7 +82,7 @@ const COMPARATORS: Readonly<Record<MetricKind, readonly Comparator[]>> = {
   context: EQUALITY,
 }
 
-export const keyOfProperty = (metric: string): string | null => (metric.startsWith('property:') ? metric.slice('property:'.length) : null)
+const keyOfProperty = (metric: string): string | null => (metric.startsWith('property:') ? metric.slice('property:'.length) : null)
 export const entitlementIn = (metric: string): string | null =>
   metric.startsWith('entitlement:') ? metric.slice('entitlement:'.length) : null
 
