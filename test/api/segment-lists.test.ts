@@ -58,6 +58,8 @@ describe('a segment of people on a list', () => {
     expect(first.body).toMatchObject({ url: `/v4/segments/${id}/users`, has_more: true, next_cursor: bert })
     const second = await make.call('GET', `/v4/segments/${id}/users?limit=2&starting_after=${bert}`)
     expect(second.body.data).toEqual([{ object: 'segment_user', id: carl }])
+    const lost = await make.call('GET', `/v4/segments/${id}/users?limit=1&starting_after=nobody`)
+    expect([lost.headers.get('x-qon-pagination-restarted'), lost.body.data[0].id]).toEqual(['true', anna])
     expect((await make.call('GET', '/v4/segments/never_paid/users')).body.data).toEqual([])
     expect((await make.call('GET', '/v4/segments/seg_none/users')).status).toBe(404)
   })

@@ -133,8 +133,8 @@ export const v4ListSegmentUsers = onPool(
   'v4ListSegmentUsers',
   async ({ path, query: { limit, starting_after: after }, environment, db }) => {
     const { id } = await getSegment(db, environment, path.segment_id)
-    const rows = await listedUsers(db, environment, id, { limit, after })
-    return { body: cursorPage({ url: `/v4/segments/${id}/users`, rows, limit, item: listed }) }
+    const { rows, restarted } = await listedUsers(db, environment, id, { limit, after })
+    return { body: cursorPage({ url: `/v4/segments/${id}/users`, rows, limit, item: listed }), headers: restartedHeader(restarted) }
   },
 )
 

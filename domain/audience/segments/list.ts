@@ -64,16 +64,19 @@ export async function replaceList(tx: Tx, environment: Environment, segment: str
   return [gone, added, marked].some(({ rowCount }) => rowCount !== 0)
 }
 
-/** People on the list, by id. */
+/** People on the list, by id. `restarted`: the cursor is not on the list, so these are the first ones. */
 export async function listedUsers(
   db: Db,
   environment: Environment,
   segment: string,
   { limit, after }: { limit: number; after: string | undefined },
-): Promise<string[]> {
-  const { rows } = await db.query<{ id: string }>(
-    `select user_id as id from segment_members where environment = $1 and segment_id = $2 and user_id > $4 order by user_id limit $3`,
+): Promise<{ rows: string[]; restarted: boolean }> {
+  const { rows } = await db.query<{ id: string | null; known: boolean }>(
+    `with cursor as (select exists (select 1 from segment_members where environment = $1 and segment_id = $2 and user_id = $4) as known)
+     select c.known, m.user_id as id from cursor c left join lateral (
+       select user_id from segment_members where environment = $1 and segment_id = $2 and user_id > case when c.known then $4::text else '' end
+       order by user_id limit $3) m on true order by m.user_id`,
     [environment, segment, limit + 1, after ?? ''],
   )
-  return rows.map(({ id }) => id)
+  return { rows: rows.flatMap(({ id }) => id ?? []), restarted: after !== undefined && !rows[0]!.known }
 }
